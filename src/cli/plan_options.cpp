@@ -45,7 +45,9 @@ OptionValue setting_value(const SolverSetting& setting, WallOverrides& walls) {
     return found.has_value();
   };
   return custom_value(setting.value_name,
-                      "NOMINAL=DEGREES with two temperatures in °C, such as 5=8, and each NOMINAL at most once", add)
+                      "NOMINAL=DEGREES with two temperatures in °C, such as 5=8, and each NOMINAL "
+                      "at most once",
+                      add)
       .repeated();
 }
 
@@ -110,7 +112,7 @@ void declare_solver(Options& options, SolverOptions& solver, const std::filesyst
   for_each_method_setting(SettingDeclaration{options}, solver);
   take_spacing_of_plans(options, solver, plans);
   options.check([&] {
-    if (solver.loops == JacobiLoops::reference && solver.kind != SolverKind::jacobi)
+    if (solver.backend == SolverBackend::reference && solver.kind != SolverKind::jacobi)
       throw UsageError(fmt::format("--solver-backend reference cannot be combined with --solver {}",
                                    to_string(solver.kind)));
   });

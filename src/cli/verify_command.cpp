@@ -25,7 +25,7 @@ struct VerifyOptions {
   std::size_t sample = 0;
   bool all = false;
   std::int64_t seed = 0;  ///< negative: random
-  SolverOptions solver;   ///< only the loops of jacobi
+  SolverOptions solver;   ///< only the back end
 
   [[nodiscard]] bool recomputes() const { return all || sample > 0; }
 };
@@ -65,8 +65,8 @@ SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& 
   if (!options.recomputes()) return recorded_solver(file, reader.settings());
   SolverOptions made_with =
       recorded_solver_options(file, reader, "use that version, or --sample 0");
-  made_with.loops = options.solver.loops;
-  if (made_with.loops == JacobiLoops::reference && made_with.kind != SolverKind::jacobi)
+  made_with.backend = options.solver.backend;
+  if (made_with.backend == SolverBackend::reference && made_with.kind != SolverKind::jacobi)
     throw RunError(
         fmt::format("{} was solved by {}, which has no reference implementation; omit "
                     "--solver-backend reference",

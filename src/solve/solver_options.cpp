@@ -6,7 +6,6 @@
 #include <string_view>
 #include <type_traits>
 
-#include "core/program.hpp"
 #include "core/text.hpp"
 #include "solve/solver_settings.hpp"
 #include "wallheat/error.hpp"
@@ -87,7 +86,7 @@ auto settings_reader(const std::string& owner, const Settings& settings) {
 }
 
 void require_recorded(const std::string& file, const Settings& settings, const std::string& name) {
-  if (!settings.contains(name)) throw RunError(file + " does not say its " + name);
+  if (!settings.contains(name)) throw RunError(file + ": setting " + name + " not found");
 }
 
 }  // namespace
@@ -96,8 +95,8 @@ std::string_view to_string(SolverKind kind) { return name_of(kind).name; }
 
 std::string_view to_string(Norm norm) { return norm == Norm::max ? "max" : "l2"; }
 
-std::string_view to_string(JacobiLoops loops) {
-  return loops == JacobiLoops::vector ? "vector" : "reference";
+std::string_view to_string(SolverBackend backend) {
+  return backend == SolverBackend::vector ? "vector" : "reference";
 }
 
 std::unique_ptr<Solver> SolverOptions::make() const {
@@ -109,15 +108,16 @@ std::unique_ptr<Solver> SolverOptions::make() const {
     case SolverKind::jacobi:
       break;
   }
-  return loops == JacobiLoops::reference ? make_reference_solver() : make_jacobi_solver(isa);
+  return backend == SolverBackend::reference ? make_reference_solver() : make_jacobi_solver(isa);
 }
 
 std::string SolverOptions::device_text() const {
-  return "cpu " + std::string(loops == JacobiLoops::reference ? to_string(loops) : to_string(isa));
+  return "cpu " +
+         std::string(backend == SolverBackend::reference ? to_string(backend) : to_string(isa));
 }
 
 std::string SolverOptions::cpu_only_option() const {
-  if (loops == JacobiLoops::reference) return "--solver-backend reference";
+  if (backend == SolverBackend::reference) return "--solver-backend reference";
   if (kind != SolverKind::jacobi) return "--solver " + std::string(to_string(kind));
   return limits.norm == Norm::max ? "" : "--norm l2";
 }

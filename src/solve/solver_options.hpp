@@ -27,14 +27,14 @@ struct Door {
 };
 
 /// Implementation of jacobi. The results are bit-identical.
-enum class JacobiLoops { vector, reference };
-[[nodiscard]] std::string_view to_string(JacobiLoops loops);
+enum class SolverBackend { vector, reference };
+[[nodiscard]] std::string_view to_string(SolverBackend backend);
 
 /// Parameters of a solve: the problem, the solver, and the hardware. solver_settings.hpp lists
 /// those that are settings of the user.
 struct SolverOptions {
   SolveParameters limits;
-  JacobiLoops loops = JacobiLoops::vector;
+  SolverBackend backend = SolverBackend::vector;
   Isa isa = Isa::baseline;
   std::optional<int> gpu{};  ///< CUDA's index of the GPU; nullopt: solve on the CPU
   SolverKind kind = SolverKind::jacobi;

@@ -47,8 +47,8 @@ struct SolverSetting {
 // The values of a setting whose texts are words, which to_string() returns.
 constexpr auto values_of(SolverKind) { return solver_kinds; }
 constexpr auto values_of(Norm) { return std::array{Norm::max, Norm::l2}; }
-constexpr auto values_of(JacobiLoops) {
-  return std::array{JacobiLoops::vector, JacobiLoops::reference};
+constexpr auto values_of(SolverBackend) {
+  return std::array{SolverBackend::vector, SolverBackend::reference};
 }
 constexpr auto values_of(Isa) { return std::array{Isa::baseline, Isa::avx2, Isa::avx512}; }
 
@@ -72,14 +72,14 @@ template <class... Record>
 void for_each_problem_setting(auto&& visit, Record&&... options) {
   using enum SolverSetting::Affects;
   using enum SolverSetting::Recorded;
-  visit(SolverSetting{"wall", "KIND=DEGREES", all_solvers, unless_default,
-                      "hold the walls of KIND °C at DEGREES °C instead; again for more kinds, as "
-                      "--wall 5=8 --wall 25=22"},
+  visit(SolverSetting{"wall", "NOMINAL=DEGREES", all_solvers, unless_default,
+                      "hold the walls with the nominal temperature NOMINAL °C at DEGREES °C; "
+                      "repeat for more walls, such as --wall 5=8 --wall 25=22"},
         options.walls...);
   for_each_threshold(visit, options.thresholds...);
   visit(SolverSetting{"rooms_door", "CELLS", all_solvers, unless_default,
-                      "also describe each room: cells, box, mean, least and largest temperature, "
-                      "and its cells above and below the thresholds"},
+                      "also compute for each room: cells, bounding box, mean, minimum and maximum "
+                      "temperature, and the cells above and below the thresholds"},
         options.door...);
 }
 
@@ -87,42 +87,39 @@ template <class... Record>
 void for_each_method_setting(auto&& visit, Record&&... options) {
   using enum SolverSetting::Affects;
   using enum SolverSetting::Recorded;
-  constexpr NumberRange positive{.min = 0, .is_above = true};
+  constexpr NumberRange not_negative{.min = 0}, positive{.min = 0, .is_above = true};
+  constexpr NumberRange at_least_one{.min = 1};
   visit(SolverSetting{"solver", "NAME", all_solvers, always,
-                      "jacobi (the reference's iterate, bit for bit), fastforward (the same to "
-                      "1e-11 of the largest temperature, several times as fast) or steady (the "
-                      "steady state, with a proven bound, faster still); only jacobi runs on GPUs"},
+                      "jacobi (bit-identical to the reference program), fastforward (the same "
+                      "iterate to within 1e-11 of the largest temperature, several times faster) "
+                      "or steady (the steady state with a proven error bound, faster still); only "
+                      "jacobi runs on GPUs"},
         options.kind...);
-  visit(SolverSetting{"tolerance",
-                      "DEGREES",
-                      iterates,
-                      always,
-                      "stop if an iteration changes less than this, in °C (not steady)",
-                      {.min = 0},
-                      "1e-4"},
+  visit(SolverSetting{"tolerance", "DEGREES", iterates, always,
+                      "stop when delta, the norm of the change in one iteration, is less than "
+                      "this, in °C (not for steady)",
+                      not_negative, "1e-4"},
         options.limits.tolerance...);
   visit(SolverSetting{"norm", "NAME", iterates, unless_default,
-                      "how that change is measured: max (the largest of a cell) or l2 (the root of "
-                      "the sum of squares; CPU only)"},
+                      "norm of delta: max (largest change of a cell) or l2 (root of the sum of "
+                      "squares; CPU only)"},
         options.limits.norm...);
   visit(SolverSetting{"spacing", "LENGTH", all_solvers, unless_default,
-                      "distance between neighbouring cells, in the unit of length of the heat "
-                      "sources; plans without sources do not need it; default: spacing.txt of "
-                      "PLANS, else 1",
+                      "grid spacing, in the unit of length of the heat sources; not needed for "
+                      "plans without heat sources (default: spacing.txt of PLANS, otherwise 1)",
                       positive, "", false},
         options.limits.spacing...);
   visit(SolverSetting{"accuracy", "DEGREES", steady, always,
-                      "no cell may be farther than this from the steady state, in °C (steady only)",
+                      "maximum distance of any cell from the steady state, in °C (steady only)",
                       positive, "1e-8"},
         options.limits.accuracy...);
-  visit(
-      SolverSetting{
-          "max_iterations", "N", all_solvers, always, "stop after N iterations", {.min = 1}},
-      options.limits.max_iterations...);
+  visit(SolverSetting{"max_iterations", "N", all_solvers, always, "stop after N iterations",
+                      at_least_one},
+        options.limits.max_iterations...);
   visit(SolverSetting{"solver_backend", "NAME", iterates, never,
-                      "loops of jacobi: vector (fast) or reference (plain, to compare with); the "
-                      "bits are the same"},
-        options.loops...);
+                      "implementation of jacobi: vector (fast) or reference (plain, for "
+                      "comparison); the results are bit-identical"},
+        options.backend...);
   visit(SolverSetting{"isa", "NAME", all_solvers, never,
                       "instruction set of the vectorised solvers: auto, avx512, avx2 or baseline"},
         options.isa...);
