@@ -107,7 +107,7 @@ TEST(Options, NamesValidValuesWhenValueIsInvalid) {
                  {{"--solver", "fastforward", "--solver-backend", "reference"},
                   {"--solver-backend reference", "--solver fastforward"}}});
   for (const std::string value : {" x", "x ", "x\t", "a\nb", "a\rb", "\n"})
-    expect_errors({{{"--events=" + value}, {"--events", "line break"}}});
+    expect_errors({{{"--events=" + value}, {"--events", "line breaks"}}});
   for (const Arguments& on_cpu :
        {Arguments{"--solver", "steady"}, {"--solver-backend", "reference"}, {"--norm", "l2"}})
     EXPECT_EQ(parsed(on_cpu).device, DeviceChoice::cpu);
