@@ -189,8 +189,8 @@ class PageWriter {
   }
   void end() {
     if (!svgs_)
-      out_ << "<p>The figures are missing: gnuplot, which draws them, is not installed where this "
-              "page was made (Debian: gnuplot-nox).</p>\n";
+      out_ << "<p>The figures are missing, because gnuplot was not installed where this page was "
+              "created (Debian: gnuplot-nox).</p>\n";
     out_ << "<p class=small>wallheat " << escape_html(version()) << "</p>\n<script nonce=wallheat>"
          << page_script << "</script>\n</body></html>\n";
   }
@@ -266,7 +266,7 @@ class PageWriter {
           "<p class=first>The first {} of {}; with JavaScript the page shows and sorts {}.</p>\n",
           max, all, kept);
     if (is_long && kept < all)
-      out_ << fmt::format("<p>This page has room for {} of {}.</p>\n", kept, all);
+      out_ << fmt::format("<p>This page contains only {} of {}.</p>\n", kept, all);
     if (is_long) out_ << "<pre hidden>\n" << lines << "</pre>";
     out_ << (table.is_collapsed ? "</details></section>\n" : "</section>\n");
   }

@@ -32,13 +32,13 @@ struct RecordedSettings {
 
   [[nodiscard]] bool contains(const char* name) const { return settings.contains(name); }
   [[nodiscard]] const std::string& text(const char* name) const {
-    if (!contains(name)) throw RunError(file + " does not say its " + name);
+    if (!contains(name)) throw RunError(file + " has no attribute " + name);
     return settings.at(name);
   }
   /// Throws RunError unless `is_valid`. No run can have written an invalid setting.
   void require(bool is_valid, const char* name) const {
     if (!is_valid)
-      throw RunError(file + ": its " + name + " is '" + escape_control_chars(text(name)) + "'");
+      throw RunError(file + ": invalid " + name + " '" + escape_control_chars(text(name)) + "'");
   }
   template <class Number>
   void read(const char* name, double min, Number& to) const {
