@@ -317,7 +317,7 @@ void require_merged_file(const fs::path& file) {
   if (!is_merged)
     throw RunError(
         file.string() +
-        " already exists and was not written by a merge; choose another name, or move it away");
+        " already exists and is not a merged file; choose another name, or move it away");
 }
 
 void require_free_for_merge(const fs::path& out, const MergeOptions& options) {
