@@ -7,8 +7,8 @@
 # Requires Debian 12 with g++, cmake, ninja-build, pkg-config and dpkg-dev, and a Debian mirror ($DEBIAN_MIRROR), but
 # not root. The program is compiled on this machine, with the system headers and libraries of Debian 11, which has glibc
 # 2.31. HDF5, fmt and spdlog are compiled from the sources of Debian 12 and linked statically. hwloc, libudev and
-# libgcc_s are in lib/wallheat. Ends with 1 if the program requires a newer glibc, or a library that the archive does not
-# contain.
+# libgcc_s are in lib/wallheat. Ends with 1 if the program requires a newer glibc, or a library that the archive does
+# not contain.
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -77,8 +77,8 @@ make_sysroot() {
   (cd "$folder/sources" && apt_get bookworm download libsqlite3-dev)
   dpkg-deb --extract "$folder"/sources/libsqlite3-dev_*.deb "$WALLHEAT_SYSROOT"
   rm "$libraries/libsqlite3.so"
-  # The CMake files of HDF5 fail at a program that examines the number types of C, so this uses configure. CMake finds the
-  # library in usr/lib.
+  # The CMake files of HDF5 fail at a program that examines the number types of C, so this uses configure. CMake finds
+  # the library in usr/lib.
   unpack_source hdf5
   mkdir "$folder/sources/hdf5-build"
   (cd "$folder/sources/hdf5-build"
