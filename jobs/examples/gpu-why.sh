@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows why and for which plans a GPU is worthwhile: CPU and GPU over the size of the plans, the cost of data transfers, and the
-# number of plans that fit into the memory of a GPU. Creates tables, pictures and a page.
+# Shows why and for which plans a GPU is worthwhile: CPU and GPU over the size of the plans, the cost of data transfers,
+# and the number of plans that fit into the memory of a GPU. Creates tables, pictures and a page.
 #   jobs/examples/gpu-why.sh --out OUT [OPTIONS]
 #   jobs/examples/gpu-why.sh --out why --memory 80
 #   jobs/examples/gpu-why.sh --out why --list       # only prints the steps

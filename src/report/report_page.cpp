@@ -128,7 +128,7 @@ const std::string_view page_script = R"(
         from = 0;
         const keys = lines.map(text => text.split('\t')[column]);
         const sign = down ? -1 : 1;
-        // What has no value comes last, either way.
+        // Rows without a value come last in both directions.
         order.sort(head.className === 'r'
           ? (a, b) => isNaN(keys[a]) - isNaN(keys[b]) || sign * (keys[a] - keys[b]) || a - b
           : (a, b) => sign * texts.compare(keys[a], keys[b]) || a - b);
