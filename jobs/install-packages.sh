@@ -13,7 +13,7 @@ set -euo pipefail
 case ${1:-} in
   -h | --help) sed -n '2,/^set -/{/^set -/!s/^# \{0,1\}//p}' "$0"; exit 0 ;;
   '' | tests) ;;
-  *) echo "install-packages.sh takes 'tests' or nothing, not '$1'" >&2; exit 2 ;;
+  *) echo "install-packages.sh: unexpected argument '$1'; the only argument is 'tests'" >&2; exit 2 ;;
 esac
 
 packages=(
@@ -42,7 +42,7 @@ if [ "${1:-}" = tests ]; then
 fi
 
 if ! command -v dpkg-query > /dev/null; then
-  echo "This is neither Debian nor Ubuntu, so nothing is installed. What wallheat takes is called there:" >&2
+  echo "This is neither Debian nor Ubuntu, so nothing is installed. The required packages of Debian are:" >&2
   echo "  ${packages[*]}" >&2
   exit 0  # cmake will report missing libraries
 fi
@@ -62,12 +62,12 @@ elif command -v sudo > /dev/null && { sudo -n true 2> /dev/null || { [ -t 0 ] &&
   as_root=(sudo)
 else
   cat >&2 << END
-Packages are missing, and only root or sudo may install them:
+Packages are missing, and only root or a user of sudo may install them:
   apt-get install --no-install-recommends ${missing[*]}
-Without root, any of these will do; then start this again:
-  * environment modules, as clusters have them: module load gcc openmpi hdf5 boost hwloc cmake
-  * Spack or conda, which put the same libraries into your home directory (CMAKE_PREFIX_PATH names it to cmake)
-  * an Apptainer image with all inside: docker/README.md
+Without root, use one of these, and then start this script again:
+  * environment modules of a cluster: module load gcc openmpi hdf5 boost hwloc cmake
+  * Spack or conda, which install the libraries in your home directory (set CMAKE_PREFIX_PATH for cmake)
+  * an Apptainer image that contains everything: docker/README.md
 END
   exit 1
 fi
@@ -77,8 +77,8 @@ apt_get() {
 }
 
 echo "Installing ${missing[*]} (one to three minutes) ..."
-apt_get update || echo "Some package lists could not be updated; trying to install all the same." >&2
+apt_get update || echo "Some package lists could not be updated; trying to install anyway." >&2
 if ! apt_get install --yes --no-install-recommends "${missing[@]}"; then
-  echo "apt-get could not install the packages; its own message is above." >&2
+  echo "apt-get could not install the packages; see its message above." >&2
   exit 1
 fi

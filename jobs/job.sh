@@ -55,10 +55,10 @@ solve() {
   status=$?
   [ "$status:$stopped_by" != 75:cancel ] || ! is_requeued || stopped_by=requeue
   case $status:$stopped_by in
-    75:cancel) echo "The job was cancelled; all results are stored. To continue, submit it again." ;;
-    75:requeue) echo "The scheduler requeues the job, for example after a preemption; it will continue from there." ;;
-    75:limit) echo "The job's signal stopped the run before the job's time limit, with work left." ;;
-    75:*) echo "The run stopped with work left; the lines above say why." ;;
+    75:cancel) echo "The job was cancelled; all results are stored. To resume, submit it again." ;;
+    75:requeue) echo "The scheduler requeues the job, for example after a preemption; it will resume." ;;
+    75:limit) echo "The job's signal stopped the run before the job's time limit, with plans left to solve." ;;
+    75:*) echo "The run stopped with plans left to solve; see the messages above." ;;
   esac
 }
 options=("$@")

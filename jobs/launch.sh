@@ -40,7 +40,7 @@ log() { echo "launch.sh: $*" >&2; }
 
 mpirun=${MPIRUN:-mpirun} heartbeat_timeout_s=${WALLHEAT_HEARTBEAT_TIMEOUT_S:-300} mpirun_options=() program=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do mpirun_options+=("$1"); shift; done
-[ $# -gt 1 ] || { log "nothing to start: options of mpirun come before --, the command after it"; exit 2; }
+[ $# -gt 1 ] || { log "missing command: options of mpirun come before --, the command after it"; exit 2; }
 shift
 [ "$1" != wallheat ] || command -v wallheat > /dev/null || set -- "$("$here/find-wallheat.sh")" "${@:2}"
 # The program is everything before the 'run' that follows wallheat, because container programs have a command 'run', too,
@@ -52,7 +52,7 @@ for ((i = 2; i <= $#; ++i)); do
 done
 # If sbatch was called with --export=NONE, the srun of mpirun would start Open MPI's daemons on other nodes without PATH.
 [ -z "${SLURM_JOB_ID:-}" ] || export SLURM_EXPORT_ENV=ALL
-result_file=$("$@" --print-out) || { [ $? != 2 ] || exit 2; log "'$1' cannot be started here"; exit 1; }
+result_file=$("$@" --print-out) || { [ $? != 2 ] || exit 2; log "'$1' cannot be started on this host"; exit 1; }
 case $result_file in /*) ;; *) printf '%s\n' "$result_file"; exit ;; esac  # --help
 version=$("$mpirun" --version 2> /dev/null)
 case $version in
@@ -63,7 +63,7 @@ case $version in
       "cannot fork, raise the limit of processes and threads, see 'ulimit -u'"
     exit 1
     ;;
-  *) log "'$mpirun' is not mpirun of Open MPI 4 or 5, which survive a death: load your site's module, or set MPIRUN"; exit 1 ;;
+  *) log "'$mpirun' is not mpirun of Open MPI 4 or 5, which survive the loss of a rank: load your site's module, or set MPIRUN"; exit 1 ;;
 esac
 # Let workers choose their cores, detect a broken connection within 6 s, and leave time to close the file after the
 # SIGTERM of a scheduler.
@@ -199,11 +199,11 @@ if [ -z "$run" ] || [ "$run" = "$run_before" ]; then
   else log "the run recorded no exit status in $result_file.status; see the messages above"; fi
   exit 1
 fi
-[ "$run_status" != 75 ] || log "stopped early with work left; resume with --resume"
+[ "$run_status" != 75 ] || log "stopped early with plans left to solve; resume with --resume"
 [ -z "$run_status" ] || exit "$run_status"
 # If another process writes the file, the status file belongs to its run.
 [ "$("${program[@]}" status --print-state "$result_file" 2> /dev/null)" != running ] ||
-  { log "another run writes $result_file"; exit 1; }
+  { log "another run is writing $result_file"; exit 1; }
 session=$("${program[@]}" status --session-exit-status "$result_file" 2> /dev/null)
 status=$?
 log "rank 0 was killed, or could not write $result_file.status${session:+; $session}"

@@ -13,5 +13,5 @@ is_requeued() { false; }  # after SIGTERM the job ends with 143, which is not in
 solve "$(wc -l < "$hosts")" "${LSB_JOBINDEX:-}" --hostfile "$hosts"
 rm -f "$hosts"
 [ "$status:$stopped_by" != 75:cancel ] || exit 143
-[ "$status" != 75 ] || echo "The job goes back into the queue (-Q 75) and goes on from there."
+[ "$status" != 75 ] || echo "The job is requeued (-Q 75) and will resume."
 exit "$status"

@@ -14,7 +14,7 @@ root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh
 . "$root/jobs/usage.sh"
 usage 0 "$@"
-[ $# = 0 ] || { echo "quickstart.sh takes no arguments, not '$*'" >&2; exit 2; }
+[ $# = 0 ] || { echo "quickstart.sh: unexpected argument: '$*'" >&2; exit 2; }
 wallheat=$root/build/wallheat
 folder=$root/build/quickstart
 plans=$folder/plans
@@ -36,9 +36,9 @@ configure() {
 
 print_heading "Libraries"
 if configure; then
-  echo "All are here."
+  echo "All libraries are installed."
 else
-  bash "$root/jobs/install-packages.sh" || { printf '\nWhat cmake says:\n' >&2; grep -A 8 '^CMake Error' "$log" >&2 || cat "$log" >&2; exit 1; }
+  bash "$root/jobs/install-packages.sh" || { printf '\nOutput of cmake:\n' >&2; grep -A 8 '^CMake Error' "$log" >&2 || cat "$log" >&2; exit 1; }
   configure || { cat "$log" >&2; exit 1; }
 fi
 
@@ -48,21 +48,21 @@ cmake --build "$root/build" --target wallheat
 print_heading "24 floor plans"
 # The list of IDs is written last: if it exists, all plans exist.
 if [ -e "$plans/building_ids.txt" ]; then
-  echo "They are in $plans already."
+  echo "They already exist in $plans."
 else
   "$wallheat" generate --out "$plans" --count 24
 fi
 
 print_heading "Solve"
 # With --resume, plans that are solved are not solved again.
-[ ! -e "$results" ] || echo "$results is there; plans that have a result in it are not solved again."
+[ ! -e "$results" ] || echo "$results exists; plans with a result in it are not solved again."
 status=0
 "$wallheat" run --data "$plans" --out "$results" --resume || status=$?
 case $status in
   0) echo "All plans are solved." ;;
-  3) echo "Some plans failed; the summary says which." >&2 ;;
-  75) echo "Stopped early. To go on, run this script again." >&2; exit 75 ;;
-  *) echo "Solving ended with status $status; the messages above say why." >&2; exit "$status" ;;
+  3) echo "Some plans failed; the summary lists them." >&2 ;;
+  75) echo "Stopped early. To resume, run this script again." >&2; exit 75 ;;
+  *) echo "The run ended with exit status $status; see the messages above." >&2; exit "$status" ;;
 esac
 
 print_heading "Summary"
@@ -70,7 +70,7 @@ print_heading "Summary"
 
 print_heading "Picture of plan 00001"
 if [ -e "$picture" ]; then
-  echo "It is there already."
+  echo "It already exists."
 else
   "$wallheat" solve 00001 --data "$plans" --png "$picture"
 fi
@@ -86,7 +86,7 @@ Next, for example:
   "$wallheat" solve 00002 --data "$plans" --png plan.png
       another plan, with its statistics
   "$wallheat" run --help
-      how to solve plans of your own
+      how to solve your own plans
   bash "$root/tests/run.sh"
       builds and runs the tests
 END

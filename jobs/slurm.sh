@@ -23,6 +23,6 @@ is_requeued() {
 }
 solve "$SLURM_JOB_NUM_NODES" "${SLURM_ARRAY_TASK_ID:-}"
 [[ $status = 75 && $stopped_by != cancel && $stopped_by != requeue ]] || exit "$status"
-if timeout 60 scontrol requeue "$SLURM_JOB_ID"; then echo "The job goes back into the queue and continues from there."
-else echo "The job could not be put back into the queue; submit it again, and it continues." >&2; fi
+if timeout 60 scontrol requeue "$SLURM_JOB_ID"; then echo "The job is requeued and will resume."
+else echo "The job could not be requeued; to resume, submit it again." >&2; fi
 exit 75

@@ -9,7 +9,7 @@ jobs=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$jobs/usage.sh"
 
 die() { echo "$study_name: $1" >&2; exit "${2:-2}"; }
-log_stop() { echo "$study_name: stopped at: $step; the same command goes on there" >&2; }
+log_stop() { echo "$study_name: stopped at: $step; run the same command to resume" >&2; }
 
 # start_study NAME... -- "$@"    parses the options: sets the variable NAME for each option --NAME VALUE, and requires the
 # options whose variables are empty. Then creates and locks the folder $out, and changes to it.
@@ -22,13 +22,13 @@ start_study() {
   list_only=
   while [ $# -gt 0 ]; do
     name=${1#--}
-    case " ${options[*]} list " in *" $name "*) ;; *) die "there is no option '$1'; see $study_name --help" ;; esac
+    case " ${options[*]} list " in *" $name "*) ;; *) die "unknown option '$1'; see $study_name --help" ;; esac
     if [ "$1" = --list ]; then list_only=yes; shift; continue; fi
-    [ $# -ge 2 ] || die "$1 wants a value"
+    [ $# -ge 2 ] || die "$1 requires a value"
     declare -g "$name=$2"
     shift 2
   done
-  for name in "${options[@]}"; do [ -n "${!name}" ] || die "give --$name; see $study_name --help"; done
+  for name in "${options[@]}"; do [ -n "${!name}" ] || die "--$name is required; see $study_name --help"; done
   if [ "${data:-}" ]; then data=$(realpath -- "$data"); fi
   wallheat=$("$jobs/find-wallheat.sh")
   for interpreter in ${PYTHON:-python3 /usr/bin/python3} ''; do
@@ -39,11 +39,11 @@ start_study() {
   mkdir -p -- "$out"
   cd -- "$out" || exit
   exec {lock}>> .lock  # does not empty a file of the user
-  flock --nonblock "$lock" || die "another study is at work in $out" 1
+  flock --nonblock "$lock" || die "another study is running in $out" 1
   settings=$(for name in "${options[@]}"; do [ "$name" = out ] || echo "$name=${!name}"; done)
   [ -s options ] || run_step options echo "$study_name"$'\n'"$settings"
   [ "$(< options)" = "$study_name"$'\n'"$settings" ] ||
-    die "$out was begun with other options, which are in $out/options; name another folder"
+    die "$out was created with other options, which are in $out/options; choose another folder"
   trap log_stop ERR
 }
 
@@ -87,14 +87,14 @@ begin_task() {
   printf '%s\n' "$@" > "task-$task_count.txt"
   page_inputs+=("task-$task_count.txt")
 }
-# note_omission NAME REASON    adds to the page, and to stderr, that a step is left out, and the reason
+# note_omission NAME REASON    adds to the page, and prints to stderr, that a step is skipped, and the reason
 note_omission() {
-  if [ "$list_only" ]; then echo "    left out: $1: $2"; return; fi
-  echo "$study_name: left out: $1: $2" >&2
-  printf 'Left out: %s\n%s\n' "$1" "$2" > "left-out-$1.txt"
+  if [ "$list_only" ]; then echo "    skipped: $1: $2"; return; fi
+  echo "$study_name: skipped: $1: $2" >&2
+  printf 'Skipped: %s\n%s\n' "$1" "$2" > "left-out-$1.txt"
   page_inputs+=("left-out-$1.txt")
 }
-# write_page TITLE    makes $out/index.html from the results of all steps
+# write_page TITLE    creates $out/index.html from the results of all steps
 write_page() {
   [ ! "$list_only" ] || return 0
   "$wallheat" page "${page_inputs[@]}" --title "$1" --out index.html --overwrite > /dev/null

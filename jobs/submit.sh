@@ -49,27 +49,27 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
     --dry-run | --take-over) option=${1#--}; printf -v "${option/-/_}" yes ;;
     --scheduler | --nodes | --cores | --gpus | --workers | --memory | --array | --max-running | --time | --partition | --name | --site)
-      [ -n "${2:-}" ] || die_with_usage "the value of $1 is missing"
+      [ -n "${2:-}" ] || die_with_usage "$1 requires a value"
       option=${1#--}; printf -v "${option/-/_}" %s "$2"
       shift
       ;;
-    *) die_with_usage "unknown option $1" ;;
+    *) die_with_usage "unknown option '$1'" ;;
   esac
   shift
 done
-[ "${1:-}" = -- ] || die_with_usage "the options of wallheat run are missing; they come after --"
+[ "${1:-}" = -- ] || die_with_usage "missing -- and the options of wallheat run"
 shift
 for option; do
   case $option in
-    --shard | --shard=*) die_with_usage "the jobs of an array know their shard: --array N in place of --shard" ;;
-    --retry-failed) [ -z "$take_over" ] || die_with_usage "--take-over passes over failed plans, so leave out --retry-failed" ;;
-    --overwrite) die_with_usage "a job that starts again must not overwrite what it has; remove the old file first" ;;
+    --shard | --shard=*) die_with_usage "--shard is not allowed, because each job of an array finds its shard; use --array N" ;;
+    --retry-failed) [ -z "$take_over" ] || die_with_usage "--take-over cannot be combined with --retry-failed, because it skips failed plans" ;;
+    --overwrite) die_with_usage "--overwrite is not allowed, because a requeued job would discard its own results; remove the old file first" ;;
   esac
 done
 # The log of a job is named after the job, and the schedulers replace patterns such as %j in file names.
 name_pattern='^[^][:cntrl:]/%\\*?{},"'\''`$[-][^][:cntrl:]/%\\*?{},"'\''`$[]*$'
 [[ $name =~ $name_pattern ]] ||
-  die_with_usage "--name ${name@Q}: the log gets this name, so it must not begin with - or contain any of / % \\ * ? [ ] { } , \$ \` and quotes"
+  die_with_usage "--name ${name@Q}: the log has this name, so it must not begin with - or contain any of / % \\ * ? [ ] { } , \$ \` and quotes"
 # If a job calls this script, the new job must not inherit the shard, the node or the rank of the calling job.
 unset "${!SLURM_ARRAY@}" "${!SLURM_JOB@}" "${!SLURM_STEP@}" "${!SLURM_TASK@}" "${!SLURM_NTASKS@}" "${!SLURM_NODE@}" \
   "${!SLURM_CPU@}" "${!SLURM_GPU@}" "${!SLURM_MEM_@}" "${!SLURM_TRES@}" "${!SLURM_SUBMIT@}" "${!SLURM_HET@}" \
@@ -91,7 +91,7 @@ done
 [ -n "$scheduler" ] || ! command -v bsub > /dev/null || scheduler=lsf
 case $scheduler in
   slurm | lsf) ;;
-  *) die_with_usage "neither sbatch nor bsub is here, or --scheduler is wrong: say --scheduler slurm or lsf" ;;
+  *) die_with_usage "no sbatch or bsub found, or invalid --scheduler; use --scheduler slurm or --scheduler lsf" ;;
 esac
 
 # require_number NAME MIN [SITE]: requires that the variable, if it is not empty, is an integer of at least MIN. Rewrites it
@@ -125,7 +125,7 @@ require_number cores 1 cores_per_node
 require_number gpus 0
 require_number merge_memory 1 merge_memory
 workers=${workers:-$((gpus > 0 ? gpus : 1))}
-[ -n "$array" ] || [ -z "$max_running$take_over" ] || die_with_usage "--max-running and --take-over are for the jobs of an --array"
+[ -n "$array" ] || [ -z "$max_running$take_over" ] || die_with_usage "--max-running and --take-over require --array"
 [ "$array" != 1 ] || array=''  # one shard is the whole campaign
 require_time time time_limit
 limit_s=$seconds merge_limit_s=$((seconds < 3600 ? seconds : 3600))
@@ -135,13 +135,13 @@ case $lsf_memory_per in
   *) die_with_usage "lsf_memory_per of the site files must be slot or host, not '$lsf_memory_per'" ;;
 esac
 
-# --- The check of the run, and the open shards ---------------------------------------------------
+# --- The check of the run, and the unfinished shards ---------------------------------------------------
 
 # query_run OPTION...: prints the output of 'wallheat run' with an option that starts no run; returns its exit status.
 query_run() { (set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" run --resume "$@") 2>&1; }
 # ask_scheduler COMMAND...: prints the output of a command of the scheduler; returns 1 if it fails or takes more than 10 s.
 ask_scheduler() {
-  timeout 10 "$@" 2> /dev/null || { [ $? != 124 ] || echo "submit.sh: warning: $1: no answer within 10 s" >&2; return 1; }
+  timeout 10 "$@" 2> /dev/null || { [ $? != 124 ] || echo "submit.sh: warning: $1: no response within 10 s" >&2; return 1; }
 }
 task_indices='' shard=none
 if [ -n "$array" ]; then
@@ -153,7 +153,7 @@ if [ -n "$array" ]; then
   if open_shards=$(query_run "$@" --shard "$shard" --print-open-shards) &&
     [ "$(wc -l <<< "$open_shards")" != "$array" ]; then
     open_indices=$(cut -d / -f 1 <<< "$open_shards" | sort -n | paste -sd ,)
-    echo "submit.sh: of the $array parts these are left: ${open_indices:-none}" >&2
+    echo "submit.sh: unfinished shards of $array: ${open_indices:-none}" >&2
     task_indices=${open_indices:-$task_indices} shard=${task_indices%%[,-]*}/$array
   fi
 fi
@@ -165,7 +165,7 @@ check_strings() { sed -n "/^ \"$1\": \[$/,/^ \]/s/^  \"\(.*\)\",\{0,1\}$/submit.
 unescape() { sed 's/\\\(["\\]\)/\1/g'; }
 done_reason=''
 if [ "$(check_value plans)" = 0 ]; then
-  done_reason="there are fewer plans than parts"
+  done_reason="there are fewer plans than shards"
 elif [ "$(check_value ready)" = true ]; then
   check_strings warnings >&2
   [ "$(check_value "done")" = false ] || done_reason=$(check_value done_reason)
@@ -176,11 +176,11 @@ elif [ "$status" = 2 ]; then
   printf '%s\n' "$check" >&2
   exit 2
 else
-  echo "submit.sh: '${wallheat[*]}' cannot be started here, so nothing is checked" >&2
+  echo "submit.sh: '${wallheat[*]}' cannot be started on this host; skipping the check" >&2
 fi
 if [ -n "$done_reason" ]; then
-  [ -z "$array" ] || done_reason+="; 'wallheat merge' makes one file of the parts"
-  echo "submit.sh: nothing is left to solve: $done_reason" >&2
+  [ -z "$array" ] || done_reason+="; use 'wallheat merge' to combine the shard files"
+  echo "submit.sh: no plan is left to solve: $done_reason" >&2
   [ -n "$dry_run" ] || exit 0
 fi
 
@@ -286,8 +286,8 @@ submit_job() {
   if [ $status != 0 ]; then
     [[ ! $output =~ (Assoc|QOS)(Max|Grp)[A-Za-z]*Submit[A-Za-z]* && ! $output =~ [Pp]ending\ job[a-z\ ]*(limit|threshold) ]] ||
       echo "submit.sh: the limit of submitted jobs is reached: ${BASH_REMATCH[0]}$(describe_submit_limits); wait until jobs have" \
-        "ended, or submit an array of fewer jobs with --take-over, so that each of them continues with the shards that are left;" \
-        "an array counts as its jobs and one more, which merges" >&2
+        "ended, or submit an array of fewer jobs with --take-over, so that each of them continues with unfinished shards;" \
+        "an array counts as its jobs plus the merge job" >&2
     return 1
   fi
   job_id=$(grep -E "$line" <<< "$output" | sed -E "$id" | sort -u) || true
@@ -301,10 +301,10 @@ submit_job() {
 die_without_merge() {
   local first_shard_file
   first_shard_file=$(query_run "$@" --shard "1/$array" --print-out) || first_shard_file=$result_file.part-1-of-$array
-  die "$scheduler has not accepted the job that merges; when job $array_id has ended, use wallheat merge --update --out" \
+  die "$scheduler did not accept the merge job; when job $array_id has ended, run wallheat merge --update --out" \
     "$(quote_command "$result_file" "${first_shard_file%.part-*}").part-*-of-$array${first_shard_file##*"-of-$array"}"
 }
-submit_job "${submit[@]}" "${job_command[@]}" || die "$scheduler has not accepted the job"
+submit_job "${submit[@]}" "${job_command[@]}" || die "$scheduler did not accept the job"
 if [ -z "$dry_run" ]; then
   log=${log//%[AJj]/$job_id}
   echo "submitted: job $job_id"

@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
   if [ "$1" = --shard ]; then own_shard=${2:-}; shift; else run_command+=("$1"); fi
   shift
 done
-[ -n "$own_shard" ] || { log "the command has no --shard K/N; see 'jobs/take-over.sh --help'"; exit 2; }
+[ -n "$own_shard" ] || { log "the command requires --shard K/N; see 'jobs/take-over.sh --help'"; exit 2; }
 [ "${run_command[0]}" != wallheat ] || command -v wallheat > /dev/null || run_command[0]=$("$here/find-wallheat.sh")
 
 run_pid='' stop_requested=''
@@ -34,10 +34,10 @@ worst_status=0 has_solved='' last_shard='' status=1
 while [ -z "$stop_requested" ]; do
   shard=$("${run_command[@]}" --shard "$own_shard" --print-open-shards) || exit
   shard=${shard%%$'\n'*}
-  [ -n "$shard$last_shard" ] || log "all parts are solved, or another job is at them: nothing is left for this one"
+  [ -n "$shard$last_shard" ] || log "all shards are solved, or other jobs are solving them; this job has nothing to do"
   [ -n "$shard" ] || exit $worst_status
   [ "$shard" != "$last_shard" ] || exit $((has_solved ? 75 : status))  # it would fail again
-  [ "$shard" = "$own_shard" ] || log "nobody is at shard $shard, so it is solved here"
+  [ "$shard" = "$own_shard" ] || log "shard $shard: no other job is solving it; taking it over"
   "$here/launch.sh" "${mpirun_options[@]}" -- "${run_command[@]}" --shard "$shard" &
   run_pid=$!
   [ -z "$stop_requested" ] || stop

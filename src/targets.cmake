@@ -106,7 +106,7 @@ wallheat_library(mpi WITHOUT "mpi_" LINK PUBLIC wallheat_queue)
 if(WALLHEAT_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
   target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link.cpp src/mpi/mpi_environment.cpp)
-  # In an object of its own: bare_wallheat of the tests replaces it by mpi_environment_absent.cpp.
+  # A separate object file, because bare_wallheat of the tests replaces it by mpi_environment_absent.cpp.
   set_source_files_properties(src/mpi/mpi_environment.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_link_libraries(wallheat_mpi PRIVATE MPI::MPI_C)
   # Skips the deprecated C++ bindings, which only cause warnings.

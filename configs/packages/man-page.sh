@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the manual page of wallheat, which is made of its help texts.
+# Prints the manual page of wallheat, which consists of its help texts.
 #   man-page.sh PROGRAM > wallheat.1
 set -euo pipefail
 program=$1
@@ -8,7 +8,7 @@ version=$("$program" version)
 
 # Reads a text from stdin and prints it for man, unchanged.
 verbatim() { echo .nf; sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"; echo .fi; }
-# Prints the help of a command. That of a script is not found by a program that is neither in its build folder nor installed.
+# Prints the help of a command. A program that is neither in its build folder nor installed does not find the scripts.
 help_of() { "$program" help "$1" 2> /dev/null || "$scripts/$1.sh" --help; }
 
 cat <<END

@@ -1,12 +1,12 @@
-// What g++-12's static C++ library takes from a glibc newer than 2.31.
+// Definitions that the static C++ library of g++-12 requires from a glibc newer than 2.31.
 #include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-// From 2.32 on. 0: there may be several threads, which is always safe to say.
+// In glibc since 2.32. 0: there may be several threads, which is always a safe value.
 char __libc_single_threaded = 0;
 
-// From 2.36 on.
+// In glibc since 2.36.
 uint32_t arc4random(void) {
   uint32_t number;
   if (getentropy(&number, sizeof number) != 0) abort();

@@ -1,5 +1,5 @@
 # Toolchain for tarball.sh: g++-12 of this machine with the system headers and libraries of an older release, which
-# are in $WALLHEAT_SYSROOT. Programs that are linked with it need the glibc of that release or a newer one. They also
+# are in $WALLHEAT_SYSROOT. Programs that are linked with it require the glibc of that release or a newer one. They also
 # run on this machine, so CMake does not need to treat the build as cross-compilation.
 set(CMAKE_SYSROOT "$ENV{WALLHEAT_SYSROOT}")
 set(CMAKE_C_COMPILER gcc-12)

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Makes wallheat-VERSION-linux-x86_64.tar.gz: wallheat for one machine, without MPI and GPUs, that runs from any folder
+# Builds wallheat-VERSION-linux-x86_64.tar.gz: wallheat for one machine, without MPI and GPUs, that runs from any folder
 # of any x86-64 Linux with glibc 2.31 or newer, such as Debian 11, Ubuntu 20.04 and RHEL 9.
 #
-#   configs/packages/tarball.sh [FOLDER]     the archive and all that it takes go there (default: build-tarball)
+#   configs/packages/tarball.sh [FOLDER]     folder of the archive and all intermediate files (default: build-tarball)
 #
-# Takes Debian 12 with g++, cmake, ninja-build, pkg-config and dpkg-dev, and a Debian mirror ($DEBIAN_MIRROR), but not
-# root. The program is compiled here, with the system headers and libraries of Debian 11, which has glibc 2.31. HDF5,
-# and what Debian 11 has not as archives in C++, is compiled from the sources of Debian 12 and linked in. hwloc and two
-# more lie in lib/wallheat. Ends with 1 if the result wants a newer glibc, or a library that is not there.
+# Requires Debian 12 with g++, cmake, ninja-build, pkg-config and dpkg-dev, and a Debian mirror ($DEBIAN_MIRROR), but
+# not root. The program is compiled on this machine, with the system headers and libraries of Debian 11, which has glibc
+# 2.31. HDF5, fmt and spdlog are compiled from the sources of Debian 12 and linked statically. hwloc, libudev and
+# libgcc_s are in lib/wallheat. Ends with 1 if the program requires a newer glibc, or a library that the archive does
+# not contain.
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -19,15 +20,15 @@ folder=$(cd "${1:-$root/build-tarball}" && pwd)
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 export WALLHEAT_SYSROOT=$folder/sysroot
 libraries=$WALLHEAT_SYSROOT/usr/lib/x86_64-linux-gnu
-# g++ looks for crt1.o and libc in the folders of its own release first.
+# Otherwise g++ would first search the folders of its own release for crt1.o and libc.
 old_libc="-B$libraries -L$WALLHEAT_SYSROOT/lib/x86_64-linux-gnu"
 newest_glibc=2.31
-bundled=(libhwloc.so.15 libudev.so.1 libgcc_s.so.1)  # the two of hwloc's are for Debian 11, not archives
+bundled=(libhwloc.so.15 libudev.so.1 libgcc_s.so.1)  # libhwloc and libudev are those of Debian 11
 system='libc.so.6|libm.so.6|libpthread.so.0|libdl.so.2|librt.so.1|ld-linux-x86-64.so.2'
 
 step() { printf '\n== %s\n' "$*"; }
 
-# apt-get with lists and archives of its own, as if nothing were installed.
+# Calls apt-get with separate lists and archives, as if no package were installed.
 apt_get() {  # RELEASE ARGUMENTS
   local own=$folder/apt-$1 keys=/usr/share/keyrings/debian-archive-keyring.gpg
   mkdir -p "$own/lists/partial" "$own/archives/partial"
@@ -44,7 +45,7 @@ cross_build() {  # SOURCE BUILD OPTIONS
   cmake --build "$2" >> "$2.log" || { tail -40 "$2.log" >&2; return 1; }
 }
 
-unpack_source() {  # NAME: of a source package of Debian 12, which apt-get has compared with its signed list
+unpack_source() {  # NAME of a source package of Debian 12, which apt-get verifies with its signed list
   (cd "$folder/sources" && apt_get bookworm source --download-only "$1" &&
     dpkg-source --no-check --extract "$1"_*.dsc "$1") > "$folder/sources/$1.log"
   install -D -m 644 "$folder/sources/$1/debian/copyright" "$WALLHEAT_SYSROOT/usr/share/doc/$1/copyright"
@@ -57,12 +58,12 @@ make_sysroot() {
   mkdir "$WALLHEAT_SYSROOT"
   local package link name
   for package in "$folder"/apt-bullseye/archives/*.deb; do dpkg-deb --extract "$package" "$WALLHEAT_SYSROOT"; done
-  # Absolute links lead out of the tree.
+  # Absolute links point outside of the sysroot.
   find "$WALLHEAT_SYSROOT" -type l -lname '/*' | while read -r link; do
     ln -sfn "$WALLHEAT_SYSROOT$(readlink "$link")" "$link"
   done
-  for name in deflate png16 png xxhash z; do rm "$libraries/lib$name.so"; done  # then the archive is taken
-  rm "$WALLHEAT_SYSROOT/usr/include/xxh_x86dispatch.h"  # what it declares is in the shared xxHash alone
+  for name in deflate png16 png xxhash z; do rm "$libraries/lib$name.so"; done  # so that the static library is linked
+  rm "$WALLHEAT_SYSROOT/usr/include/xxh_x86dispatch.h"  # its functions are only in the shared library of xxHash
 
   apt_get bookworm update
   mkdir "$folder/sources"
@@ -72,11 +73,12 @@ make_sysroot() {
       -DSPDLOG_FMT_EXTERNAL=ON -DSPDLOG_BUILD_EXAMPLE=OFF
     DESTDIR=$WALLHEAT_SYSROOT cmake --install "$folder/sources/$name-build" > /dev/null
   done
-  # SQLite's sources take Tcl, and its archive takes nothing newer of glibc.
+  # The sources of SQLite require Tcl; the static library of Debian 12 requires no newer glibc.
   (cd "$folder/sources" && apt_get bookworm download libsqlite3-dev)
   dpkg-deb --extract "$folder"/sources/libsqlite3-dev_*.deb "$WALLHEAT_SYSROOT"
   rm "$libraries/libsqlite3.so"
-  # HDF5's own CMake files fail at a program that they run to look at C's numbers. CMake looks for it in usr/lib.
+  # The CMake files of HDF5 fail at a program that examines the number types of C, so this uses configure. CMake finds
+  # the library in usr/lib.
   unpack_source hdf5
   mkdir "$folder/sources/hdf5-build"
   (cd "$folder/sources/hdf5-build"
@@ -90,13 +92,13 @@ make_sysroot() {
 
 step "Headers and libraries of Debian 11"
 if [ -e "$folder/sysroot-is-complete" ]; then
-  echo "They are in $WALLHEAT_SYSROOT already."
+  echo "They already exist in $WALLHEAT_SYSROOT."
 else
   rm -rf "$WALLHEAT_SYSROOT" "$folder/sources"
   make_sysroot
   touch "$folder/sysroot-is-complete"
 fi
-# The program looks for them at the same place from here as from where it is installed.
+# The run path is relative, so the program finds these libraries both in this folder and where it is installed.
 mkdir -p "$folder/lib/wallheat"
 for library in "${bundled[@]}"; do
   cp "$(find "$WALLHEAT_SYSROOT" -name "$library" | head -n 1)" "$folder/lib/wallheat"
@@ -104,7 +106,7 @@ done
 
 step "Build"
 gcc-12 --sysroot="$WALLHEAT_SYSROOT" -O2 -c "$root/configs/packages/older_glibc.c" -o "$folder/older_glibc.o"
-# HDF5's archive takes zlib, which it does not name.
+# The static library of HDF5 requires zlib, but does not declare it.
 cross_build "$root" "$folder/build" -DWALLHEAT_MPI=OFF -DWALLHEAT_CUDA=OFF -DWALLHEAT_TESTS=OFF \
   -DBoost_USE_STATIC_LIBS=ON -DCMAKE_CXX_STANDARD_LIBRARIES=-lz \
   -DHDF5_ROOT="$WALLHEAT_SYSROOT/usr" -DHDF5_NO_FIND_PACKAGE_CONFIG_FILE=ON -DCMAKE_SKIP_RPATH=ON \
@@ -123,10 +125,10 @@ done
 
 needs() { readelf --dynamic "$@" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u; }
 foreign=$(needs "$folder/$name"/bin/wallheat "$folder/$name"/lib/wallheat/* | grep -vxE "$system|$(IFS='|'; echo "${bundled[*]}")" || true)
-[ -z "$foreign" ] || { echo "it needs libraries that are not in the archive: $foreign" >&2; exit 1; }
+[ -z "$foreign" ] || { echo "tarball.sh: the program requires libraries that are not in the archive: $foreign" >&2; exit 1; }
 found=$(objdump -T "$folder/$name"/bin/wallheat "$folder/$name"/lib/wallheat/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
-echo "The newest symbol of glibc that it needs is of $found."
+echo "The newest symbol of glibc that the program requires: $found."
 [ "$(printf '%s\n' "$found" "GLIBC_$newest_glibc" | sort -V | tail -n 1)" = "GLIBC_$newest_glibc" ] ||
-  { echo "that is newer than $newest_glibc" >&2; exit 1; }
+  { echo "tarball.sh: $found is newer than glibc $newest_glibc" >&2; exit 1; }
 tar --create --gzip --owner=0 --group=0 --directory "$folder" --file "$folder/$name.tar.gz" "$name"
 ls -l "$folder/$name.tar.gz"

@@ -55,52 +55,52 @@ struct ColumnValue<FixedText<bytes>> {
 // in all results of a plan), `reported` (exported), or `internal` (only in files and messages).
 // This is a macro because no other construct of C++20 can name the members of several types.
 // clang-format off
-#define WALLHEAT_RESULT_COLUMNS(MEMBER, NESTED)                                                                            \
-  MEMBER(std::uint32_t, index, 0, internal, "number of the row")                                                           \
-  MEMBER(PlanStatus, status, PlanStatus::pending, deterministic,                                                           \
-         "pending 0, converged 1, max_iterations 2, empty 3, failed 4")                                                    \
-  MEMBER(FixedText<128>, id, {}, reported, "the plan")                                                                     \
-  NESTED(double, mean_temp, statistics.mean_temp, deterministic, "°C, over interior cells")                                \
-  NESTED(double, std_temp, statistics.std_temp, deterministic, "°C, of the population")                                    \
-  NESTED(double, pct_above, statistics.pct_above, deterministic, "% of interior cells above `above` of /settings")         \
-  NESTED(double, pct_below, statistics.pct_below, deterministic, "% of interior cells below `below` of /settings")         \
-  MEMBER(std::int64_t, iterations, 0, deterministic, "until the solver stopped")                                           \
-  MEMBER(double, last_delta, nan_value, deterministic, "°C, largest change of the last iteration")                         \
-  MEMBER(std::int64_t, interior_cells, 0, deterministic, "cells that are room")                                            \
-  MEMBER(std::uint32_t, rows, 0, deterministic, "shape of the grid")                                                       \
-  MEMBER(std::uint32_t, cols, 0, deterministic, "shape of the grid")                                                       \
-  MEMBER(double, seconds, 0, reported, "s of wall time: read, solve, compress")                                            \
-  MEMBER(std::int32_t, attempts, 0, reported, "starts over all sessions")                                                  \
-  MEMBER(std::int32_t, rank, -1, reported, "MPI rank of the worker, from 1")                                               \
-  MEMBER(FixedText<64>, host, {}, reported, "of the worker")                                                               \
-  MEMBER(FixedText<64>, device, {}, reported, "that solved it")                                                            \
-  MEMBER(FixedText<64>, solver, {}, reported, "name and version")                                                          \
-  MEMBER(std::uint64_t, input_hash, 0, deterministic, "of shape, start field, mask and source")                            \
-  MEMBER(std::uint64_t, input_stamp, 0, internal, "of the plan's files: another one if they may have changed")             \
-  MEMBER(std::int64_t, field_bytes, 0, internal, "compressed size; 0: no field")                                           \
-  MEMBER(std::uint32_t, field_crc32, 0, internal, "of the compressed bytes (zlib.crc32)")                                  \
-  MEMBER(std::int32_t, failures, 0, internal, "attempts that failed or killed their solver")                               \
-  MEMBER(FixedText<264>, error, {}, reported, "one sentence, if failed")                                                   \
-  MEMBER(double, error_bound, nan_value, deterministic, "°C: no cell is farther from the steady state; NaN unless steady") \
-  MEMBER(double, error_estimate, nan_value, reported, "°C: the same, estimated (with --norm l2 the root mean square)")     \
-  MEMBER(double, pct_above_lower, nan_value, deterministic, "lower bound of pct_above in %; NaN for jacobi")               \
-  MEMBER(double, pct_above_upper, nan_value, deterministic, "upper bound of pct_above in %")                               \
-  MEMBER(double, pct_below_lower, nan_value, deterministic, "lower bound of pct_below in %")                               \
-  MEMBER(double, pct_below_upper, nan_value, deterministic, "upper bound of pct_below in %")                               \
-  MEMBER(std::uint32_t, uncertain_cells, 0, deterministic,                                                                 \
-         "within error_bound of a threshold; of fastforward within 4e-11 of the largest temperature")                      \
-  MEMBER(std::uint32_t, session, 0, internal, "in which the plan was last worked on")                                      \
-  MEMBER(double, started_s, nan_value, reported, "s from the session's beginning to the plan's start")                     \
-  MEMBER(double, cpu_s, nan_value, reported, "s of `seconds` on a core")                                                   \
-  MEMBER(std::int64_t, peak_memory, 0, reported, "bytes that its solver process held at most; 0: unknown")                 \
-  MEMBER(std::int32_t, fell_back, 0, deterministic, "1: fastforward iterated exactly, without jumps")                      \
-  MEMBER(std::int32_t, thread, -1, reported, "solver thread of the worker, from 0")                                        \
-  MEMBER(float, predicted_s, nan_value, reported, "s that `seconds` was foreseen to be")                                   \
-  NESTED(float, read_s, phases.read_s, reported, "s of `seconds`")                                                         \
-  NESTED(float, hash_s, phases.hash_s, reported, "s of `seconds`")                                                         \
-  NESTED(float, solve_s, phases.solve_s, reported, "s of `seconds`")                                                       \
-  NESTED(float, statistics_s, phases.statistics_s, reported, "s of `seconds`")                                             \
-  NESTED(float, compress_s, phases.compress_s, reported, "s of `seconds`")                                                 \
+#define WALLHEAT_RESULT_COLUMNS(MEMBER, NESTED)                                                                           \
+  MEMBER(std::uint32_t, index, 0, internal, "index of the row")                                                           \
+  MEMBER(PlanStatus, status, PlanStatus::pending, deterministic,                                                          \
+         "pending 0, converged 1, max_iterations 2, empty 3, failed 4")                                                   \
+  MEMBER(FixedText<128>, id, {}, reported, "plan ID")                                                                     \
+  NESTED(double, mean_temp, statistics.mean_temp, deterministic, "°C, mean of the interior cells")                        \
+  NESTED(double, std_temp, statistics.std_temp, deterministic, "°C, population standard deviation of the interior cells") \
+  NESTED(double, pct_above, statistics.pct_above, deterministic, "% of interior cells above `above` of /settings")        \
+  NESTED(double, pct_below, statistics.pct_below, deterministic, "% of interior cells below `below` of /settings")        \
+  MEMBER(std::int64_t, iterations, 0, deterministic, "number of iterations until the solver stopped")                     \
+  MEMBER(double, last_delta, nan_value, deterministic, "°C, delta of the last iteration")                                 \
+  MEMBER(std::int64_t, interior_cells, 0, deterministic, "number of interior cells")                                      \
+  MEMBER(std::uint32_t, rows, 0, deterministic, "shape of the grid")                                                      \
+  MEMBER(std::uint32_t, cols, 0, deterministic, "shape of the grid")                                                      \
+  MEMBER(double, seconds, 0, reported, "wall time in s: reading, solving and compressing")                                \
+  MEMBER(std::int32_t, attempts, 0, reported, "number of starts over all sessions")                                       \
+  MEMBER(std::int32_t, rank, -1, reported, "MPI rank of the worker, from 1")                                              \
+  MEMBER(FixedText<64>, host, {}, reported, "host name of the worker")                                                    \
+  MEMBER(FixedText<64>, device, {}, reported, "device that solved the plan")                                              \
+  MEMBER(FixedText<64>, solver, {}, reported, "solver name and version")                                                  \
+  MEMBER(std::uint64_t, input_hash, 0, deterministic, "hash of shape, initial field, mask and heat source")               \
+  MEMBER(std::uint64_t, input_stamp, 0, internal, "stamp of the plan's files; it differs if they may have changed")       \
+  MEMBER(std::int64_t, field_bytes, 0, internal, "compressed size of the field; 0: no field")                             \
+  MEMBER(std::uint32_t, field_crc32, 0, internal, "CRC-32 of the compressed bytes (zlib.crc32)")                          \
+  MEMBER(std::int32_t, failures, 0, internal, "number of attempts that failed or killed their solver process")            \
+  MEMBER(FixedText<264>, error, {}, reported, "error message of a failed plan")                                           \
+  MEMBER(double, error_bound, nan_value, deterministic, "error bound in °C; NaN unless solver is steady")                 \
+  MEMBER(double, error_estimate, nan_value, reported, "error estimate in °C (with --norm l2 the root mean square)")       \
+  MEMBER(double, pct_above_lower, nan_value, deterministic, "lower bound of pct_above in %; NaN for jacobi")              \
+  MEMBER(double, pct_above_upper, nan_value, deterministic, "upper bound of pct_above in %")                              \
+  MEMBER(double, pct_below_lower, nan_value, deterministic, "lower bound of pct_below in %")                              \
+  MEMBER(double, pct_below_upper, nan_value, deterministic, "upper bound of pct_below in %")                              \
+  MEMBER(std::uint32_t, uncertain_cells, 0, deterministic,                                                                \
+         "number of cells within error_bound of a threshold; for fastforward, within 4e-11 of the largest temperature")   \
+  MEMBER(std::uint32_t, session, 0, internal, "session that last stored the row")                                         \
+  MEMBER(double, started_s, nan_value, reported, "s from the start of the session to the start of the plan")              \
+  MEMBER(double, cpu_s, nan_value, reported, "s of `seconds` on a core (CPU time)")                                       \
+  MEMBER(std::int64_t, peak_memory, 0, reported, "peak memory of the solver process in bytes; 0: unknown")                \
+  MEMBER(std::int32_t, fell_back, 0, deterministic, "1: fastforward fell back to plain iteration, without jumps")         \
+  MEMBER(std::int32_t, thread, -1, reported, "solver thread of the worker, from 0")                                       \
+  MEMBER(float, predicted_s, nan_value, reported, "predicted value of `seconds` in s")                                    \
+  NESTED(float, read_s, phases.read_s, reported, "s of `seconds`")                                                        \
+  NESTED(float, hash_s, phases.hash_s, reported, "s of `seconds`")                                                        \
+  NESTED(float, solve_s, phases.solve_s, reported, "s of `seconds`")                                                      \
+  NESTED(float, statistics_s, phases.statistics_s, reported, "s of `seconds`")                                            \
+  NESTED(float, compress_s, phases.compress_s, reported, "s of `seconds`")                                                \
   NESTED(float, store_wait_s, phases.store_wait_s, reported, "s that the result waited at rank 0 before it was stored")
 // clang-format on
 

@@ -19,17 +19,17 @@ data='' out='' interval=0.5s recording=none times=1=212,2=140,3=110,4=105,8=145
 here=$PWD
 start_study data out interval recording times -- "$@"
 device=cpu
-if has_gpu; then device=gpu; else note_omission "what is of GPUs" "there is none here that this wallheat can use"; fi
+if has_gpu; then device=gpu; else note_omission "measurements of GPUs" "there is no GPU that this wallheat can use"; fi
 
 begin_task "Task 1: the node"
-wallheat_step devices "Cores, instruction sets, what they could do at best, GPUs" devices
+wallheat_step devices "Cores, instruction sets, peak speeds, GPUs" devices
 if command -v nvidia-smi > /dev/null; then
   text_step nvidia-smi "nvidia-smi" nvidia-smi
 else
-  note_omission "the table of nvidia-smi" "it is not installed here"
+  note_omission "the table of nvidia-smi" "it is not installed"
 fi
 
-begin_task "Task 2: a run, and what the node does meanwhile"
+begin_task "Task 2: a run, and the load of the node during it"
 # recorded    solves the plans while `wallheat monitor` records the node; --list prints this name
 recorded() {
   local monitor_pid status=0
@@ -42,28 +42,28 @@ recorded() {
   [ $status = 0 ] || [ $status = 3 ]
 }
 run_step recorded recorded
-wallheat_step utilisation "Means and largest values, and all over time" monitor node.csv
-[ $device = cpu ] || text_step processes "Who uses each GPU" "$wallheat" monitor --processes --samples 3
+wallheat_step utilisation "Means, maxima, and all values over time" monitor node.csv
+[ $device = cpu ] || text_step processes "The processes on each GPU" "$wallheat" monitor --processes --samples 3
 if [ "$recording" != none ]; then
   run_step recording.txt cat "$(cd "$here" && realpath -- "$recording")"
   wallheat_step recording "The listing $recording" monitor recording.txt
 fi
 
-begin_task "Task 3: where the time went" "run.html shows every thread over time and each GPU's kernels; trace.json is for ui.perfetto.dev."
+begin_task "Task 3: time breakdown" "run.html shows every thread over time and the kernels of each GPU; open trace.json in ui.perfetto.dev."
 wallheat_step steps "By step, of all threads and GPUs" summary run.h5
 run_step run.html "$wallheat" summary run.h5 --page @OUT@
 run_step trace.json "$wallheat" trace run.h5 --out @OUT@
 
 begin_task "Task 4: the solver by itself"
 if [ $device = gpu ]; then
-  wallheat_step kernels "Plans a second with 1, 2, 4, ... of them in flight" bench --device gpu --quick
+  wallheat_step kernels "Plans per second with 1, 2, 4, ... plans in flight" bench --device gpu --quick
 else
-  wallheat_step kernels "The solver on these cores, against what a core could do at best" bench --plans 2 --repeat 1
+  wallheat_step kernels "The solver on these cores, compared with the peak speed of a core" bench --plans 2 --repeat 1
 fi
 
-begin_task "Task 5: what more of them bring" "For a table of nodes and GPUs, run with 1, 2, 4, ... of them (jobs/examples/gpus.sh) and name\
- the result files: wallheat scaling one.h5 two.h5 four.h5."
-wallheat_step scaling-given "The times given: speed-up, efficiency, and Amdahl's law" scaling --times "$times"
+begin_task "Task 5: speed-up by more GPUs" "For a table of nodes and GPUs, run with 1, 2, 4, ... of them (jobs/examples/gpus.sh) and pass\
+ the result files to the command: wallheat scaling one.h5 two.h5 four.h5."
+wallheat_step scaling-given "The given times: speed-up, efficiency, and Amdahl's law" scaling --times "$times"
 wallheat_step scaling-predicted "This run's plans on more workers" scaling --replay run.h5 --workers 1,2,4,8,16
 
 write_page "A node and its GPUs"

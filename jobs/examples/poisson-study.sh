@@ -6,8 +6,8 @@
 #   jobs/examples/poisson-study.sh --out poisson --list        # only prints the steps
 # The folder OUT is created if it does not exist; the page is OUT/index.html. If the study was stopped, the same command
 # resumes it.
-#   --sizes LIST     cells along a side (default: 64,128,256,512,1024)
-#   --python LIST    sizes that NumPy solves, too; size 512 takes NumPy minutes (default: 64,128,256)
+#   --sizes LIST     cells per side (default: 64,128,256,512,1024)
+#   --python LIST    sizes that NumPy solves, too; NumPy takes minutes for size 512 (default: 64,128,256)
 # Set the environment variable PYTHON to a Python with NumPy, and with Numba if you want to time it (default: python3, or
 # else /usr/bin/python3).
 set -Eeuo pipefail
@@ -15,7 +15,7 @@ set -Eeuo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"
 out='' sizes=64,128,256,512,1024 python=64,128,256
 start_study out sizes python -- "$@"
-[ "$interpreter" ] || die "no Python here has NumPy; PYTHON=... names one that has" 1
+[ "$interpreter" ] || die "no Python with NumPy found; set PYTHON to one" 1
 first_size=${sizes%%,*}
 stop_options=(--norm l2 --tolerance 1e-4 --max-iterations 100000)
 
@@ -24,9 +24,9 @@ run_step plate.txt "$wallheat" generate --kind poisson --count 1 --size "$first_
 solve_step plate.h5 --data plate "${stop_options[@]}" --save-fields
 plot_step plate "N = $first_size: source and temperatures" plate.h5 00001 --data plate --show source,field
 
-begin_task "Task 2: every program over the size" "All stop when the 2-norm of a change is below 1e-4, but steady, which finds the steady state itself.\
- Seconds are those of one core, without the start of a program; speed-ups are against NumPy of that size."
-"$interpreter" -c 'import numba' 2> /dev/null || note_omission Numba "no Python here has it"
+begin_task "Task 2: all programs over the size" "All stop when the 2-norm of a change is below 1e-4, except steady, which finds the steady state itself.\
+ The seconds are those of one core, without the start of a program; speed-ups are relative to NumPy with the same size."
+"$interpreter" -c 'import numba' 2> /dev/null || note_omission Numba "it is not installed"
 # The program writes each row to rows.json when it is measured, so a study that was stopped resumes with the next row.
 run_step programs.json "$interpreter" "$jobs/examples/poisson.py" "$wallheat" "$sizes" "$python" -- "${stop_options[@]}"
 page_inputs+=(programs.json)

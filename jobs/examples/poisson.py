@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Solves Poisson's equation on square plates with cold edges by NumPy, by Numba if it is here, and by wallheat.
+"""Solves Poisson's equation on square plates with cold edges with NumPy, with Numba if it is installed, and with wallheat.
 
   poisson.py WALLHEAT SIZES SIZES-FOR-PYTHON -- OPTIONS OF wallheat solve
 
 A plate is N x N cells of a width of 1 / N, with a heat source of 10000 in its middle cell. An iteration computes
 0.25 * (neighbours + width^2 * source) for all inner cells; it ends when the 2-norm of the change is below 1e-4. Prints
-what each program finds and takes as JSON, as `wallheat page` shows it. Rows that are in rows.json already are not made again.
+the results and times of the programs as JSON for `wallheat page`. Rows that exist in rows.json are not measured again.
 """
 
 import json
@@ -72,8 +72,8 @@ def report(rows):
                "y": [row["seconds"] for row in rows if row["program"] == name]} for name in programs]
     columns = [[key, key.replace("_", " "), [0, 6, ""]] for key in [*COLUMNS, "speed_up"]]
     return {"programs": rows, "figures": {"times": series}, "layout": [
-        "Iterations, answers and times", ["table", ["programs", "", columns, len(rows), False]],
-        ["figure", ["times", "seconds over the size", ["cells along a side", 1, []], ["seconds", 2, []],
+        "Iterations, results and times", ["table", ["programs", "", columns, len(rows), False]],
+        ["figure", ["times", "seconds over the size", ["cells per side", 1, []], ["seconds", 2, []],
                     [[one["name"], 2, [], False] for one in series], False]]]}
 
 

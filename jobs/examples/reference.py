@@ -4,15 +4,15 @@
 It shares no code with wallheat: both follow the same definition, and print the same digits. The definition, for
 each plan:
 
-  * The start field is {id}_domain.npy in °C with a ring of zeros around it. Only cells where
-    {id}_interior.npy is not 0 change; the ring never does.
+  * The initial field is {id}_domain.npy in °C with a border of zeros around it. Only cells where
+    {id}_interior.npy is not 0 change; the border never changes.
   * An iteration computes 0.25 * (((left + right) + up) + down) for every interior cell from the old
-    field. The largest change decides after the new field is in place: below the tolerance it ends.
-  * The summary is taken over the interior cells in row-major order.
+    field. It is the last one if the largest change is below the tolerance; the new field is the result.
+  * The statistics are computed over the interior cells in row-major order.
 
 A plan without interior cells makes no iteration, and its numbers are NaN.
 
-With --numba a loop over rows and columns, compiled by Numba, makes the same iterations.
+With --numba, a loop over rows and columns, compiled by Numba, makes the same iterations.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def compile_iterate():
     try:
         import numba
     except ImportError:
-        sys.exit("reference.py: this Python has no Numba; leave out --numba, or install it")
+        sys.exit("reference.py: this Python has no Numba; omit --numba, or install it")
 
     @numba.njit
     def sweep(old, new, interior):
@@ -98,13 +98,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plans", type=pathlib.Path, help="directory of floor plans")
     parser.add_argument("--ids", type=pathlib.Path, metavar="FILE",
-                        help="plan IDs, one a line (default: building_ids.txt of the directory)")
-    parser.add_argument("--tolerance", type=float, default=1e-4, metavar="DEGREES", help="in °C (default: 1e-4)")
-    parser.add_argument("--max-iterations", type=int, default=20000, metavar="N", help="default: 20000")
+                        help="plan IDs, one per line (default: building_ids.txt of the directory)")
+    parser.add_argument("--tolerance", type=float, default=1e-4, metavar="DEGREES", help="tolerance in °C (default: 1e-4)")
+    parser.add_argument("--max-iterations", type=int, default=20000, metavar="N", help="maximum number of iterations (default: 20000)")
     parser.add_argument("--fields", type=pathlib.Path, metavar="DIR",
-                        help="write {id}.npz there: field, iterations and last_delta")
+                        help="write {id}.npz with field, iterations and last_delta to DIR")
     parser.add_argument("--first", type=int, metavar="N", help="only the first N plans (default: all)")
-    parser.add_argument("--numba", action="store_true", help="compile the iteration by Numba")
+    parser.add_argument("--numba", action="store_true", help="compile the iteration with Numba")
     parser.add_argument("--seconds", action="store_true",
                         help="also print the wall time, without compilation, as the last line: # seconds: S")
     arguments = parser.parse_args()

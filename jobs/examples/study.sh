@@ -31,7 +31,7 @@ list_plans() {
   fi
 }
 plan_count=$(list_plans | wc -l)
-((plan_count > 0)) || die "$data has no floor plans, which are files ID_domain.npy and ID_interior.npy" 1
+((plan_count > 0)) || die "$data has no floor plans, that is, files ID_domain.npy and ID_interior.npy" 1
 first_plan=$(list_plans | sed -n 1p)
 ((timed <= plan_count)) || timed=$plan_count
 run_step ids.txt list_plans
@@ -57,10 +57,10 @@ time_solver() {
   program_times+=("$1=$(read_value thread_seconds "timed-$1")")
 }
 
-begin_task "Task 1: the start fields"
+begin_task "Task 1: the initial fields"
 solve_step some.h5 "${run_options[@]}" --first "$pictures" --save-fields
 plot_step start-fields "Inside walls at 25 °C, load-bearing walls at 5 °C" some.h5 --data "$data" --show start --first "$pictures"
-plot_step plan "Plan $first_plan: the start, and after jacobi's iterations" some.h5 "$first_plan" --data "$data" --show start,field
+plot_step plan "Plan $first_plan: the initial field, and the result of jacobi" some.h5 "$first_plan" --data "$data" --show start,field
 
 begin_task "Task 2: the reference program, timed"
 if [ "$interpreter" ]; then
@@ -69,32 +69,32 @@ if [ "$interpreter" ]; then
 fi
 time_solver jacobi
 if [ "$interpreter" ]; then
-  wallheat_step numpy "$timed plan(s) by NumPy on one core, and what that means for $plan_count" compare "${program_times[@]}" "${extrapolation[@]}"
-  wallheat_step same-answers "The same answers to the last bit" compare numpy.csv timed-jacobi.h5 --require-equal
+  wallheat_step numpy "$timed plan(s) by NumPy on one core, extrapolated to $plan_count" compare "${program_times[@]}" "${extrapolation[@]}"
+  wallheat_step same-answers "The results are bit-identical" compare numpy.csv timed-jacobi.h5 --require-equal
 else
-  note_omission NumPy "no Python here has it; PYTHON=... names one that has"
+  note_omission NumPy "no Python with NumPy found; set PYTHON to one"
 fi
 
 begin_task "Task 3: results as pictures"
 plot_step fields "Temperatures of $pictures plan(s)" some.h5 --first "$pictures"
 plot_step coldest "The coldest of them" some.h5 --sort mean_temp --first 4
 
-begin_task "Task 4: where the reference program spends its time"
+begin_task "Task 4: time profile of the reference program"
 if [ "$interpreter" ]; then
   # The imports come first, so that the profile does not have hundreds of modules.
   run_step functions.profile "$interpreter" -c \
     'import cProfile, numpy, pkgutil, runpy, sys; file, *sys.argv = sys.argv[1:]; cProfile.run("runpy.run_path(sys.argv[0], {}, \"__main__\")", file)' \
     @OUT@ "${numpy_command[@]:1}" 1
-  text_step profile-functions "Plan $first_plan, by function, by cProfile: the 15 functions that take longest" "$interpreter" -c \
+  text_step profile-functions "Plan $first_plan, by function (cProfile): the 15 slowest functions" "$interpreter" -c \
     'import pstats; pstats.Stats("functions.profile").strip_dirs().sort_stats("cumulative").print_stats(15)'
 fi
 if [ "$interpreter" ] && command -v kernprof > /dev/null; then
   run_step profiled.py sed 's/^def iterate(/@profile\n&/' "${numpy_command[1]}"
-  text_step profile-lines "Plan $first_plan, by line, its first 1000 iterations" kernprof -l -v -o /dev/null profiled.py "$data" --ids ids.txt --first 1 --max-iterations 1000
+  text_step profile-lines "Plan $first_plan, by line: the first 1000 iterations" kernprof -l -v -o /dev/null profiled.py "$data" --ids ids.txt --first 1 --max-iterations 1000
 else
-  note_omission "time by line" "kernprof, which tells it, is not here (Debian: python3-line-profiler)"
+  note_omission "time by line" "it requires kernprof, which is not installed (Debian: python3-line-profiler)"
 fi
-wallheat_step profile-steps "Plan $first_plan, by step: the same arrays as NumPy's, without Python" bench --reference "$first_plan" --data "$data"
+wallheat_step profile-steps "Plan $first_plan, by step: the arrays of NumPy, without Python" bench --reference "$first_plan" --data "$data"
 
 solve_step all.h5 "${run_options[@]}"
 schedule_command=(scaling --replay all.h5 --schedule "static,dynamic,longest-first" --workers "1,2,4,8,16")
@@ -102,14 +102,14 @@ run_step schedules.csv "$wallheat" "${schedule_command[@]}" --format csv
 # amdahl_step SCHEDULE    fits Amdahl's law to the points of a schedule in schedules.csv
 amdahl_step() {
   points=$(awk -F , -v name="$1" '$1 == name { printf "%s%s=%s", sep, $4, $5; sep = "," }' schedules.csv 2> /dev/null || true)
-  wallheat_step "amdahl-$1" "Amdahl's law: F, the parallel share, and S(inf), the most that workers can bring" scaling --times "$points"
+  wallheat_step "amdahl-$1" "Amdahl's law: F, the parallel share, and S(inf), the limit of the speed-up" scaling --times "$points"
 }
-begin_task "Task 5: static scheduling" "Each worker gets as many plans as any other. One run's seconds are scheduled for more workers than\
- are here: by this, by the next task's schedule, and with long plans first, which wallheat does."
-wallheat_step schedules "One run's seconds on more workers" "${schedule_command[@]}"
+begin_task "Task 5: static scheduling" "Each worker gets the same number of plans. The times of one run are scheduled for more workers than\
+ this machine has: by this schedule, by that of the next task, and with long plans first, as wallheat does."
+wallheat_step schedules "The times of one run on more workers" "${schedule_command[@]}"
 amdahl_step static
 
-begin_task "Task 6: dynamic scheduling" "A worker gets its next plan when it is done with the last one."
+begin_task "Task 6: dynamic scheduling" "A worker gets its next plan when it has finished the previous one."
 amdahl_step dynamic
 measured_files=(timed-jacobi.h5)  # one worker
 cores=$((threads > 0 ? threads : $(nproc)))
@@ -120,40 +120,40 @@ for workers in $(for ((count = 2; count < cores; count *= 2)); do echo $count; d
 done
 wallheat_step scaling "Measured on the cores of this machine" scaling "${measured_files[@]}"
 
-begin_task "Task 7: compiled loops" "Seconds are those of the solvers: no program's start is in them."
+begin_task "Task 7: compiled loops" "The seconds are those of the solvers, without the start of a program."
 if [ "$interpreter" ] && "$interpreter" -c 'import numba' 2> /dev/null; then
   run_step numba.csv "${numpy_command[@]}" "$timed" --seconds --numba
   time_program Numba numba.csv
 else
-  note_omission Numba "no Python here has it"
+  note_omission Numba "it is not installed"
 fi
 time_solver fastforward
 time_solver steady
-wallheat_step programs "All programs on one core: $timed plan(s), and what that means for $plan_count" compare "${program_times[@]}" "${extrapolation[@]}"
+wallheat_step programs "All programs on one core: $timed plan(s), extrapolated to $plan_count" compare "${program_times[@]}" "${extrapolation[@]}"
 
-begin_task "Task 8: a CUDA kernel" "With the stop, and 20,000 iterations without it."
+begin_task "Task 8: a CUDA kernel" "With the stop criterion, and 20,000 iterations without it."
 device=cpu compared_files=(timed-jacobi.h5)
 if has_gpu; then
   device=gpu
   solve_step stop.h5 "${plan_options[@]}" --device gpu --first "$timed"
   compared_files+=(stop.h5)
 else
-  note_omission "the GPU" "this machine or this build has none"
+  note_omission "the GPU" "this machine or this build does not support one"
 fi
 solve_step fixed.h5 "${plan_options[@]}" --device $device --first "$timed" "${fixed_iterations[@]}"
 wallheat_step fixed "$timed plan(s), device $device" compare "${compared_files[@]}" fixed.h5 --plans "$plan_count"
 
 begin_task "Task 9: why digits differ" "A GPU that fuses a multiplication with an addition rounds once where NumPy rounds twice, and a sum in another\
- order rounds otherwise. wallheat adds in NumPy's order and never fuses, on cores and GPUs, so jacobi gives NumPy's bits.\
- fastforward gives them to 1e-11 of the largest temperature. Both stop where an iteration changes less than the\
- tolerance, which is not yet the steady state: how far from it they are, the comparison with steady says."
+ order rounds differently. wallheat adds in the order of NumPy and never fuses, on cores and GPUs, so jacobi is bit-identical\
+ to NumPy. fastforward is exact to 1e-11 of the largest temperature. Both stop when an iteration changes less than the\
+ tolerance, which is not yet the steady state: the comparison with steady shows their distance from it."
 wallheat_step digits "jacobi, fastforward and steady" compare timed-jacobi.h5 timed-fastforward.h5 timed-steady.h5
 
-begin_task "Task 10: where a run spends its time" "run.html shows every thread over time, trace.json is for ui.perfetto.dev."
+begin_task "Task 10: time breakdown of a run" "run.html shows every thread over time; open trace.json in ui.perfetto.dev."
 run_step trace.json "$wallheat" trace all.h5 --out @OUT@
 run_step run.html "$wallheat" summary all.h5 --page @OUT@
 
-begin_task "Task 11: time per plan against the number of plans"
+begin_task "Task 11: time per plan over the number of plans"
 measured_files=()
 for count in 10 32 64 128 256; do
   ((count < plan_count)) || break
@@ -170,15 +170,15 @@ measured_files+=("$all_plans")
 wallheat_step plan-counts "All cores of this machine" scaling "${measured_files[@]}"
 run_step site.sh echo cores_per_node=24
 for scheduler in slurm lsf; do
-  text_step $scheduler "The job for $scheduler, as wallheat submit would submit it" \
+  text_step $scheduler "The job for $scheduler that wallheat submit would submit" \
     "$jobs/submit.sh" --dry-run --scheduler $scheduler --site site.sh --nodes 1 --time 1h -- --data "$data" --out results.h5
 done
 
-begin_task "Task 12: all floor plans" "Published for the 4571 plans: with the stop 14.694 °C, 6.802 °C, 804 plans with at least half of\
+begin_task "Task 12: all floor plans" "Published for the 4571 plans: with the stop criterion 14.694 °C, 6.802 °C, 804 plans with at least half of\
  their area above 18 °C and 2471 below 15 °C; after 20,000 iterations 14.71 °C, 2.145 °C as deviation of the means, 813 and 2460."
-wallheat_step answers-tolerance "With the stop at 1e-4 °C" summary all.h5
+wallheat_step answers-tolerance "With the stop criterion of 1e-4 °C" summary all.h5
 solve_step all-fixed.h5 "${run_options[@]}" "${fixed_iterations[@]}" --solver fastforward
-wallheat_step answers-fixed "After 20,000 iterations, whatever they change" summary all-fixed.h5
+wallheat_step answers-fixed "After 20,000 iterations, without a stop criterion" summary all-fixed.h5
 run_step all.csv "$wallheat" export all.h5
 
 write_page "The study of wall heating: $plan_count floor plans"

@@ -33,20 +33,20 @@ listing_step jobs "$sacct" sacct -X -D -n -P --allusers -S now-30days -o "$field
 queue_command=(queue --sacct jobs.txt --cpu-hours "$classes")
 [ "$partitions" = all ] || queue_command+=(--partition "$partitions")
 
-begin_task "Task 1: mean waits" "The listing ($sacct) is of ${date:-}. Waits are skewed: a mean says little of the next one."
+begin_task "Task 1: mean waits" "The listing ($sacct) is of ${date:-}. Waits are skewed: a mean says little about the next wait."
 wallheat_step means-core-hours "By core hours: mean wait (jobs)" "${queue_command[@]}" --means
 wallheat_step means-memory "By GB hours: mean wait (jobs)" "${queue_command[@]}" --means --memory
 
-begin_task "Task 2: what the next job can expect"
-wallheat_step bounds "Half, three quarters and 95 % of the jobs wait no longer than that, with 95 % confidence" "${queue_command[@]}"
+begin_task "Task 2: bounds on the wait of the next job"
+wallheat_step bounds "Upper bounds of the wait of half, three quarters and 95 % of the jobs, with 95 % confidence" "${queue_command[@]}"
 
-begin_task "Task 3: the partitions, and from where on a GPU pays" "The last column: so many operations on a double pay for its way to\
- the node's GPUs and back, by n* = (bytes / B) / (1 / C - 1 / G), with B = $bandwidth bytes/s, C = $core operations/s a core and\
- G = $gpu a GPU. Fewer are done sooner by the node's cores."
+begin_task "Task 3: the partitions, and when a GPU is worthwhile" "The last column is the number of operations per double that outweighs its transfer to\
+ the GPUs of the node and back, n* = (bytes / B) / (1 / C - 1 / G), with B = $bandwidth bytes/s, C = $core operations/s per core and\
+ G = $gpu per GPU. For fewer operations, the cores of the node are faster."
 # shellcheck disable=SC2016  # the variables are those of awk
 run_step chosen-nodes.txt awk -F '|' -v names="$partitions" 'names == "all" || index("," names ",", "," $1 ",")' nodes.txt
 offload_command=(offload --bandwidth "$bandwidth" --cpu "$core" --gpu "$gpu")
 wallheat_step partitions "Partitions" "${offload_command[@]}" --sinfo chosen-nodes.txt
-wallheat_step offload "One core against one GPU" "${offload_command[@]}"
+wallheat_step offload "One core and one GPU" "${offload_command[@]}"
 
-write_page "Waiting in the queue"
+write_page "Waits in the queue"

@@ -20,7 +20,7 @@ out=$2
 path=$(realpath -m -- "$out")
 name=$(basename "$path" .h5 | tr -c 'A-Za-z0-9._\n-' _)-$(printf %08x "$(cksum <<< "$path" | cut -d ' ' -f 1)")
 case " ${*:3} " in
-  *" --name "*) echo "week.sh: leave out --name; this script finds its jobs by the name $name, which it makes of the path of OUT" >&2; exit 2 ;;
+  *" --name "*) echo "week.sh: --name is not allowed; this script finds its jobs by the name $name, which is derived from the path of OUT" >&2; exit 2 ;;
 esac
 
 status=75
@@ -31,14 +31,14 @@ fi
 [ "$status" = 75 ] || exit "$status"
 
 # Another job must not be submitted if it is unknown whether one is queued.
-retry_later() { echo "week.sh: $1 does not list the jobs (exit status $2); call this script again later" >&2; exit 75; }
+retry_later() { echo "week.sh: $1 cannot list the jobs (exit status $2); run this script again later" >&2; exit 75; }
 if command -v squeue > /dev/null; then
   queued=$(timeout 10 squeue --noheader --me --name "$name") || retry_later squeue $?
 else
   queued=$(timeout 10 bjobs -noheader -J "$name" 2> /dev/null) || [ $? != 124 ] || retry_later bjobs 124  # else no job exists
 fi
 if [ -n "$queued" ]; then
-  echo "A job waits or runs: $queued"
+  echo "A job is pending or running: $queued"
 else
   "$jobs/submit.sh" --time 4h --name "$name" "${@:3}" -- --data "$1" --out "$out" --save-fields
 fi

@@ -63,7 +63,7 @@ namespace {
 std::size_t compare(GpuDevice& device, const GpuBenchSettings& settings) {
   const std::size_t count = std::min<std::size_t>(settings.plans.size(), 64);
   settings.log(std::to_string(count) +
-               " plans on the GPU and on the CPU: they must agree in every bit");
+               " plans on the GPU and on the CPU: the results must be bit-identical");
   std::vector<Solution> answers(count);
   parallel_for(device.plans_at_once(), count, [&] {
     return [&, solver = device.make_solver()](std::size_t plan) {
@@ -76,7 +76,7 @@ std::size_t compare(GpuDevice& device, const GpuBenchSettings& settings) {
       if (!same_bits(solver->solve(settings.plans[plan], settings.limits, {}).value(),
                      answers[plan]))
         throw RunError("plan number " + std::to_string(plan) +
-                       ": GPU and CPU give different answers, so there is nothing to measure");
+                       ": GPU and CPU give different results, so the benchmark was aborted");
     };
   });
   return count;
@@ -111,7 +111,7 @@ GpuBench measure_gpu(GpuDevice& device, const GpuBenchSettings& settings) {
 
 GpuBench measure_first_gpu(const std::function<GpuBenchSettings()>& settings) {
   const GpuSupport support = gpu_support();
-  if (support.gpus.empty()) throw RunError("there is no GPU to measure: " + support.reason);
+  if (support.gpus.empty()) throw RunError("no GPU to measure: " + support.reason);
   const Gpu& gpu = support.gpus.front();
   const GpuBenchSettings asked = settings();
   const auto device =

@@ -30,7 +30,7 @@ ReferenceProfile profile_reference(const FloorPlan& plan, const SolverOptions& s
     }
   }
   if (interior_of_u.empty())
-    throw InputError("the plan has no interior cell, so there is no iteration to profile");
+    throw InputError("the plan has no interior cell, so it has no iteration to profile");
   std::vector<double> values = interior_values(plan.domain, plan.interior);
   double delta = std::numeric_limits<double>::quiet_NaN();
 
@@ -81,8 +81,8 @@ ReferenceProfile profile_reference(const FloorPlan& plan, const SolverOptions& s
     if (solution->iterations != profile.iterations ||
         std::memcmp(found.data(), values.data(), values.size() * sizeof(double)) != 0)
       throw RunError(
-          "the solver's answer is not that of the published algorithm, so there is nothing to "
-          "compare");
+          "the results of the solver and the published algorithm differ, so their times cannot "
+          "be compared");
   }
   return profile;
 }

@@ -132,7 +132,7 @@ class Decoder {
     std::underlying_type_t<PlanStatus> number{};
     get(number);
     status = static_cast<PlanStatus>(number);
-    if (status > PlanStatus::failed) throw DecodeError("no such status");
+    if (status > PlanStatus::failed) throw DecodeError("unknown plan status");
   }
   void get(Bytes& block) {
     const auto bytes = take_block();
@@ -179,7 +179,7 @@ class Decoder {
   void get(std::variant<T...>& item) {
     std::uint8_t number = 0;
     get(number);
-    if (number >= sizeof...(T)) throw DecodeError("no such kind of message");
+    if (number >= sizeof...(T)) throw DecodeError("unknown message type");
     (void)(... || (number-- == 0 && (get(item.template emplace<T>()), true)));
   }
   template <class Record>
@@ -187,7 +187,7 @@ class Decoder {
   void get(Record& record) { fields_of(*this, record); }
 
   std::span<const std::byte> take(std::uint64_t size) {
-    if (size > rest_.size()) throw DecodeError("a message ends too early");
+    if (size > rest_.size()) throw DecodeError("a message is truncated");
     const auto taken = rest_.first(size);
     rest_ = rest_.subspan(size);
     return taken;

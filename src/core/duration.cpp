@@ -21,7 +21,7 @@ std::chrono::seconds parse_duration(const std::string& text) {
   // A clock that counts nanoseconds since 1970 overflows in 2262.
   const auto bounded = [&](std::chrono::seconds duration) {
     if (duration > std::chrono::hours(24 * 36525))
-      throw UsageError("'" + text + "' is longer than a century; for no limit say none");
+      throw UsageError("'" + text + "' is longer than 100 years; use 'none' for no limit");
     return duration;
   };
   if (std::regex_match(text, found, clock) && (!found[1].matched || number(2) < 60) &&

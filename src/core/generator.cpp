@@ -152,7 +152,7 @@ FloorPlan to_plan(const Grid<Material>& cells) {
 void require_possible(std::size_t size) {
   if (size < 16 || size > 16384) {
     throw RunError("cannot generate a floor plan of size " + std::to_string(size) +
-                   ": choose a size within 16 to 16384.");
+                   ": must be from 16 to 16384");
   }
 }
 

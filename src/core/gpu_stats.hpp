@@ -148,7 +148,7 @@ struct GpuTimeCategory {
   double GpuTimeTotals::*seconds;
 };
 inline constexpr std::array gpu_time_categories{
-    GpuTimeCategory{"gpu_host_seconds", "the host's work", &GpuTimeTotals::host},
+    GpuTimeCategory{"gpu_host_seconds", "host work", &GpuTimeTotals::host},
     GpuTimeCategory{"gpu_upload_seconds", "upload", &GpuTimeTotals::upload},
     GpuTimeCategory{"gpu_kernel_seconds", "kernels", &GpuTimeTotals::kernel},
     GpuTimeCategory{"gpu_download_seconds", "download", &GpuTimeTotals::download},

@@ -13,7 +13,7 @@
 namespace wallheat::npy {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "items are taken as they are");
+static_assert(std::endian::native == std::endian::little, "items are read without conversion");
 
 constexpr std::size_t longest_prefix = 12;
 constexpr std::size_t longest_header = 10'000;  // limit of NumPy
@@ -51,7 +51,7 @@ std::string_view value_of(std::string_view key, std::string_view dictionary) {
 /// Parses the text of a header.
 Header parsed(const std::string& name, std::string_view text) {
   const auto require = [&](bool holds) {
-    if (!holds) fail(name, "its NPY header cannot be understood");
+    if (!holds) fail(name, "its NPY header cannot be parsed");
   };
   Header header;
   const auto dtype = value_of("descr", text);
@@ -90,13 +90,13 @@ Header header_in(const std::string& name, std::span<const std::byte> bytes, std:
   };
   const std::size_t major = byte(6);
   if (major < 1 || major > 3)
-    fail(name, "has NPY format version " + std::to_string(major) + ", which is not known");
+    fail(name, "has NPY format version " + std::to_string(major) + ", which is not supported");
   // The length of the text has two bytes in version 1 and four bytes in later versions.
   const std::size_t prefix = major > 1 ? longest_prefix : 10;
   std::size_t length = byte(8) + (byte(9) << 8);
   if (major > 1) length += (byte(10) << 16) + (byte(11) << 24);
   if (prefix + length > size) fail(name, "is truncated in its header");
-  if (length > longest_header) fail(name, "has a header that is longer than any of NumPy's");
+  if (length > longest_header) fail(name, "has a header that is longer than NumPy writes");
   Header header = parsed(name, text.substr(prefix, length));
   header.size = prefix + length;
   return header;
@@ -113,8 +113,8 @@ void expect_items_of(std::size_t item_size, const std::string& name, const Heade
   const bool too_large = rows > available || cols > available / rows;
   if (!too_large && data == rows * cols * item_size) return;
   fail(name, std::string(too_large ? "is truncated" : "has trailing bytes") +
-                 ": the header promises " + std::to_string(rows) + " x " + std::to_string(cols) +
-                 " values of " + count_text(item_size, "byte") + ", the file holds " +
+                 ": the header describes " + std::to_string(rows) + " x " + std::to_string(cols) +
+                 " values of " + count_text(item_size, "byte") + ", but the file contains " +
                  std::to_string(data) + " bytes of data");
 }
 
@@ -201,14 +201,14 @@ Grid<double> read_float(const NamedBytes& file) {
         const bool in_range = exact < static_cast<double>(std::numeric_limits<Item>::max());
         if (!in_range || static_cast<Item>(exact) != item)
           fail_at(cell, file.name, header,
-                  "is " + std::to_string(item) + ", which float64 cannot hold");
+                  "is " + std::to_string(item) + ", which float64 cannot represent exactly");
       }
       return exact;
     });
   };
   if (header.dtype == "|b1" || !with_item_type(header.dtype, read))
     fail(file.name, "has dtype '" + header.dtype +
-                        "', the domain must be float64 ('<f8'), float32 or whole numbers, "
+                        "', but the domain must be float64 ('<f8'), float32 or integers, "
                         "little-endian; save it with .astype('<f8')");
   return grid;
 }
@@ -225,15 +225,16 @@ Grid<std::uint8_t> read_mask(const NamedBytes& file, std::size_t max_cells) {
       if constexpr (!std::is_same_v<Item, std::uint8_t>) {
         if (item != Item{0} && item != Item{1})
           fail_at(cell, file.name, header,
-                  "is neither 0 nor 1, as it must be in a mask with dtype '" + header.dtype + "'");
+                  "is neither 0 nor 1, as a mask with dtype '" + header.dtype + "' requires");
       }
       return static_cast<std::uint8_t>(item != Item{0} ? 1 : 0);
     });
   };
   if (!with_item_type(header.dtype, read))
-    fail(file.name, "has dtype '" + header.dtype +
-                        "', the interior mask must be bool ('|b1'), or little-endian numbers that "
-                        "are 0 or 1; save it with .astype(bool)");
+    fail(file.name,
+         "has dtype '" + header.dtype +
+             "', but the interior mask must be bool ('|b1') or little-endian numbers that "
+             "are 0 or 1; save it with .astype(bool)");
   return grid;
 }
 
@@ -244,7 +245,7 @@ GridShape read_shape(const std::string& name, std::span<const std::byte> start,
   const char* end = header.dtype.data() + header.dtype.size();
   std::from_chars(header.dtype.data() + std::min<std::size_t>(2, header.dtype.size()), end,
                   item_size);
-  if (item_size == 0) fail(name, "has dtype '" + header.dtype + "', which is no number");
+  if (item_size == 0) fail(name, "has dtype '" + header.dtype + "', which is not a number type");
   expect_items_of(item_size, name, header, size);
   return header.shape;
 }

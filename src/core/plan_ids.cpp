@@ -148,7 +148,7 @@ PlanIds read_ids(const std::filesystem::path& file) {
 PlanIds parse_ids(std::string_view text, const std::string& file) {
   if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
     throw RunError("the ids file " + file +
-                   " is UTF-16 text, as Windows PowerShell writes it; "
+                   " is encoded in UTF-16, as Windows PowerShell writes it; "
                    "save it as UTF-8");
   // Written by some editors to mark UTF-8.
   constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
@@ -161,14 +161,14 @@ PlanIds parse_ids(std::string_view text, const std::string& file) {
     if (first == std::string_view::npos || line[first] == '#') continue;
     names.push_back(line.substr(first, line.find_last_not_of(" \t\r") - first + 1));
   }
-  if (names.empty()) throw RunError("the ids file " + file + " names no plan");
+  if (names.empty()) throw RunError("the ids file " + file + " contains no plan ID");
   return unique_ids(names);
 }
 
 PlanIds sorted_ids_without_list(const std::string& where, std::vector<std::string> ids) {
   if (ids.empty())
     throw RunError(where +
-                   " holds neither building_ids.txt nor a floor plan (ID_domain.npy with "
+                   " contains neither building_ids.txt nor a floor plan (ID_domain.npy with "
                    "ID_interior.npy)");
   // Checking the order of a million IDs takes a tenth of the time of sorting them.
   if (!std::is_sorted(ids.begin(), ids.end(), natural_less))
@@ -176,7 +176,7 @@ PlanIds sorted_ids_without_list(const std::string& where, std::vector<std::strin
   PlanIds plans;
   plans.ids = StringList(ids);
   plans.origin_note = where + " has no building_ids.txt: its " + std::to_string(ids.size()) +
-                      " *_domain.npy are taken, in natural order";
+                      " *_domain.npy are used, in natural order";
   return plans;
 }
 
@@ -211,11 +211,11 @@ bool natural_less(std::string_view a, std::string_view b) {
 
 void require_valid_id(std::string_view id) {
   const auto refuse = [&](const char* cause) {
-    throw InputError("the plan id '" + std::string(id) + "' " + cause);
+    throw InputError("the plan ID '" + std::string(id) + "' " + cause);
   };
   if (id.empty()) refuse("is empty");
   if (id.size() > max_id_length)
-    refuse("has more than the 127 bytes that a result file keeps: rename the plan's files");
+    refuse("is longer than 127 bytes, the limit of a result file; rename the plan's files");
   if (id.find('/') != std::string_view::npos)
     refuse("contains '/', which could leave the data directory");
   if (id.find("..") != std::string_view::npos)

@@ -65,7 +65,7 @@ void compare(const Grid<double>& a, const Grid<double>& b, std::vector<Differenc
 void compare(const std::vector<RoomResult>& a, const std::vector<RoomResult>& b,
              std::vector<Difference>& found) {
   if (a.size() != b.size()) {
-    found.push_back({"the number of rooms", exact_text(a.size()), exact_text(b.size())});
+    found.push_back({"number of rooms", exact_text(a.size()), exact_text(b.size())});
     return;
   }
   for (std::size_t k = 0; k < a.size(); ++k) {

@@ -65,21 +65,21 @@ constexpr void for_each_column(Visit&& visit) {
 /// formulas are derived from it, and a test compares the documents with it.
 template <class Visit>
 constexpr void for_each_room_column(Visit&& visit) {
-  visit("plan", &RoomResult::row, "number of its plan's row in /rows");
-  visit("room", &RoomResult::room, "from 1 on, in reading order of the rooms' first cells");
-  visit("mean_temp", &RoomResult::mean_temp, "°C, over its cells");
-  visit("min_temp", &RoomResult::min_temp, "°C");
-  visit("max_temp", &RoomResult::max_temp, "°C");
+  visit("plan", &RoomResult::row, "index of the plan's row in /rows");
+  visit("room", &RoomResult::room, "number from 1, in reading order of the rooms' first cells");
+  visit("mean_temp", &RoomResult::mean_temp, "°C, mean of the room's cells");
+  visit("min_temp", &RoomResult::min_temp, "°C, coldest cell");
+  visit("max_temp", &RoomResult::max_temp, "°C, warmest cell");
   visit("cells", &RoomResult::cells, "cells");
   visit("cells_above", &RoomResult::cells_above, "cells above `above` of /settings");
   visit("cells_below", &RoomResult::cells_below, "cells below `below` of /settings");
-  visit("first_row", &RoomResult::first_row, "of its box");
-  visit("first_col", &RoomResult::first_col, "of its box");
-  visit("last_row", &RoomResult::last_row, "of its box");
-  visit("last_col", &RoomResult::last_col, "of its box");
-  visit("centre_row", &RoomResult::centre_row, "mean row of its cells");
-  visit("centre_col", &RoomResult::centre_col, "mean column of its cells");
-  visit("room_crc32", &RoomResult::room_crc32, "of all bytes of the room before it");
+  visit("first_row", &RoomResult::first_row, "first row of the bounding box");
+  visit("first_col", &RoomResult::first_col, "first column of the bounding box");
+  visit("last_row", &RoomResult::last_row, "last row of the bounding box");
+  visit("last_col", &RoomResult::last_col, "last column of the bounding box");
+  visit("centre_row", &RoomResult::centre_row, "mean row of the room's cells");
+  visit("centre_col", &RoomResult::centre_col, "mean column of the room's cells");
+  visit("room_crc32", &RoomResult::room_crc32, "CRC-32 of all preceding bytes of the room");
 }
 
 static_assert(

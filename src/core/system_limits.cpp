@@ -22,7 +22,7 @@ std::optional<rlim_t> limit_of(decltype(RLIMIT_AS) resource) {
 std::string memory_limit() {
   const auto bytes = limit_of(RLIMIT_AS);
   if (!bytes) return "";
-  return "limit of memory: " + std::to_string(*bytes / 1'000'000) +
+  return "memory limit: " + std::to_string(*bytes / 1'000'000) +
          " MB for this process, see 'ulimit -v'";
 }
 
@@ -68,10 +68,10 @@ std::string limit_note(int error) {
       return in_parentheses(memory_limit());
     case EFBIG:
       return !file_size ? ""
-                        : in_parentheses("limit of file size: " + std::to_string(*file_size) +
+                        : in_parentheses("file size limit: " + std::to_string(*file_size) +
                                          " bytes, see 'ulimit -f'");
     case EDQUOT:
-      return " (limit of space or of the number of files, see 'quota -s')";
+      return " (quota of disk space or number of files, see 'quota -s')";
     default:
       return "";
   }

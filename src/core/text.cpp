@@ -96,7 +96,7 @@ std::string escape_control_chars(std::string_view text) {
 std::string escape_and_truncate(std::string_view message) {
   constexpr std::size_t most = 4000;
   std::string shown = escape_control_chars(message.substr(0, most));
-  if (message.size() > most) shown += "... (and so on)";
+  if (message.size() > most) shown += "... (truncated)";
   return shown;
 }
 

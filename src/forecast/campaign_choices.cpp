@@ -24,7 +24,7 @@ std::int64_t time_limit_in(const ListingLines& lines, std::string_view text) {
     return parse_duration(std::string(text)).count();
   } catch (const UsageError&) {
     lines.throw_at_line(
-        fmt::format("its time limit is '{}'", text.substr(0, ListingLines::longest)));
+        fmt::format("invalid time limit '{}'", text.substr(0, ListingLines::longest)));
   }
 }
 
@@ -65,7 +65,7 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
     constexpr std::size_t width = 8;
     if (fields.size() != width && fields.size() != width - 1)
       lines.throw_at_line(
-          fmt::format("{} fields in place of {}; make the listing with sinfo -h -o '{}'",
+          fmt::format("{} fields instead of {}; create the listing with sinfo -h -o '{}'",
                       fields.size(), width, sinfo_format));
     if (fields[1] != "up") continue;
     Partition partition;
@@ -98,7 +98,7 @@ std::size_t max_array_tasks(const std::string& name, std::string_view text) {
     const auto size = lines.number<std::size_t>(digits, "MaxArraySize");
     return size == 0 ? 0 : size - 1;
   }
-  throw RunError(name + " does not say MaxArraySize; make it with scontrol show config");
+  throw RunError(name + " does not contain MaxArraySize; create it with 'scontrol show config'");
 }
 
 namespace {
@@ -213,7 +213,7 @@ double measure(const Choice& choice, ChoiceOrder order) {
 }
 
 std::string minutes_text(double seconds) {
-  if (std::isinf(seconds)) return "longer than any job before";
+  if (std::isinf(seconds)) return "longer than any earlier job";
   if (seconds < 60) return fmt::format("{:.0f} s", seconds);
   const auto minutes = static_cast<long>(std::lround(seconds / 60));
   return minutes < 120 ? fmt::format("{} min", minutes)
@@ -267,8 +267,8 @@ std::string recommendation_text(const std::vector<Choice>& choices, ChoiceOrder 
   const Choice& best = choices.front();
   std::string name = choice_text(best);
   if (std::isinf(measure(best, order)))
-    return fmt::format("Too little of the waits is known, so the shortest run comes first: {}, {}.",
-                       name, minutes_text(best.run_s));
+    return fmt::format("Too few waits are known, so the shortest run is recommended: {}, {}.", name,
+                       minutes_text(best.run_s));
   if (name.front() == 'a') name.front() = 'A';
   if (order == ChoiceOrder::core_hours)
     return fmt::format("{} takes the fewest core hours: {:.2f}.", name, best.core_hours);
@@ -283,11 +283,11 @@ std::string recommendation_text(const std::vector<Choice>& choices, ChoiceOrder 
       });
   const bool by_bound = order == ChoiceOrder::bound;
   if (fastest->run_s >= best.run_s * 0.999)
-    return fmt::format("Take {}: done within {} {}.", choice_text(best),
+    return fmt::format("Use {}: done within {} {}.", choice_text(best),
                        minutes_text(measure(best, order)),
-                       by_bound ? "with 95 % certainty" : "in half of the cases");
+                       by_bound ? "with 95 % certainty" : "in half of all cases");
   if (wait_of(*fastest) <= wait_of(best))
-    return fmt::format("{} is done as soon as {}, but for {:.2f} core hours in place of {:.2f}.",
+    return fmt::format("{} is done as soon as {}, but takes {:.2f} core hours instead of {:.2f}.",
                        name, choice_text(*fastest), best.core_hours, fastest->core_hours);
   return fmt::format(
       "{} runs for {} and waits {} ({} of jobs at most); {} would run for {}, but wait {}.", name,

@@ -43,7 +43,7 @@ namespace {
 std::int64_t sacct_time_in(const ListingTable& table, std::string_view time, const char* what) {
   if (time.empty() || time == "Unknown" || time == "None" || time == "N/A") return 0;
   if (!parse_number<std::int64_t>(time))
-    table.refuse_listing(fmt::format("its {} is '{}', which is no time in seconds since 1970", what,
+    table.refuse_listing(fmt::format("invalid {} '{}': not a time in seconds since 1970", what,
                                      time.substr(0, ListingLines::longest)));
   return table.time_s(time, what);
 }
@@ -174,7 +174,7 @@ std::int64_t bjobs_time_in(const ListingTable& table, std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
   if (text.empty() || text.substr(0, text.find(' ')) == "-") return 0;
   if (const auto time = parse_lsf_time(text)) return *time;
-  table.refuse_listing(fmt::format("'{}' is no time with a year, as Sep 25 21:15:03 2023",
+  table.refuse_listing(fmt::format("'{}' is not a time with a year, such as Sep 25 21:15:03 2023",
                                    text.substr(0, ListingLines::longest)));
 }
 
@@ -275,8 +275,8 @@ class LsfReport {
           {static_cast<std::uint64_t>(job_.start_s + end_s_), "Started at"}})
       if (value == 0)
         lines_.throw_at_line(
-            fmt::format("the report of LSF that ends here has no line with '{}'; remove the report "
-                        "if its output was cut off",
+            fmt::format("the LSF report that ends here has no line with '{}'; remove the report "
+                        "if its output was truncated",
                         what));
     if (job_.start_s == 0) job_.last_seen_s = end_s_;
     return std::move(job_);

@@ -45,8 +45,7 @@ class ListingLines {
   Number number(std::string_view text, const char* what) const {
     const auto value = parse_number<Number>(text);
     if (!value || !(*value >= 0) || !std::isfinite(static_cast<double>(*value)))
-      throw_at_line(
-          fmt::format("its {} is '{}', which is no number", what, text.substr(0, longest)));
+      throw_at_line(fmt::format("invalid {} '{}': not a number", what, text.substr(0, longest)));
     return *value;
   }
 
@@ -55,7 +54,7 @@ class ListingLines {
     constexpr std::int64_t last_s = 253'402'300'799;
     const auto seconds = number<std::int64_t>(text, what);
     if (seconds > last_s)
-      throw_at_line(fmt::format("its {} is '{}', which is after the year 9999", what, text));
+      throw_at_line(fmt::format("invalid {} '{}': after the year 9999", what, text));
     return seconds;
   }
 
@@ -107,7 +106,7 @@ class ListingTable : public ListingLines {
         continue;
       }
       if (values_.size() == width_) return true;
-      refuse_listing(fmt::format("{} fields in place of {}", values_.size(), width_));
+      refuse_listing(fmt::format("{} fields instead of {}", values_.size(), width_));
     }
     return false;
   }
@@ -118,7 +117,7 @@ class ListingTable : public ListingLines {
   /// Throws RunError, whose message contains the line number, the problem, and the command that
   /// makes a valid listing.
   [[noreturn]] void refuse_listing(const std::string& what) const {
-    throw_at_line(fmt::format("{}; make the listing with {}", what, command_));
+    throw_at_line(fmt::format("{}; create the listing with {}", what, command_));
   }
 
  private:
@@ -127,7 +126,7 @@ class ListingTable : public ListingLines {
     for (std::size_t column = 0; column < columns_.size(); ++column) {
       const auto found = std::find(values_.begin(), values_.end(), columns_[column]);
       if (found == values_.end())
-        refuse_listing(fmt::format("the column {} is missing", columns_[column]));
+        refuse_listing(fmt::format("column {} is missing", columns_[column]));
       indices_[column] = static_cast<std::size_t>(found - values_.begin());
     }
   }

@@ -90,9 +90,9 @@ std::string signal_text(int signal) {
     case SIGBUS:
       return "SIGBUS, a memory error or a full disk";
     case SIGABRT:
-      return "SIGABRT, a library has given up";
+      return "SIGABRT, an abort by a library";
     case SIGILL:
-      return "SIGILL, an instruction that this processor lacks";
+      return "SIGILL, an instruction that this processor does not support";
     case SIGFPE:
       return "SIGFPE, an arithmetic error";
     case SIGXCPU:
@@ -192,7 +192,7 @@ bool ChildProcess::wait(std::chrono::milliseconds limit) {
 }
 
 std::string ChildProcess::exit_description() const {
-  if (!status_) return "does not end";
+  if (!status_) return "is still running";
   if (*status_ == unknown_status) return "ended for an unknown reason";
   if (WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL)
     return "was killed by " + kill_text(cpu_s_, oom_kills_before_);
@@ -203,8 +203,8 @@ std::string ChildProcess::exit_description() const {
 namespace {
 
 [[noreturn]] void refuse_memory(const std::string& program) {
-  throw RunError(
-      fmt::format("no memory for what {} reads or says: {}", program, system_error_text(errno)));
+  throw RunError(fmt::format("cannot create a buffer for the input or output of {}: {}", program,
+                             system_error_text(errno)));
 }
 
 /// Returns an in-memory file.
@@ -226,7 +226,7 @@ std::string all_of(const std::string& program, const FileDescriptor& file) {
   std::string text(static_cast<std::size_t>(size), '\0');
   if (!file.read_at(0, std::as_writable_bytes(std::span(text))))
     throw RunError(
-        fmt::format("what {} said cannot be read: {}", program, system_error_text(errno)));
+        fmt::format("the output of {} cannot be read: {}", program, system_error_text(errno)));
   return text;
 }
 
@@ -272,7 +272,7 @@ std::string run_with_timeout(const std::vector<std::string>& words, std::string_
   const std::string text = all_of(program, output);
   (void)std::fwrite(text.data(), 1, text.size(), stderr);
   (void)std::fflush(stderr);
-  if (!ended) return fmt::format("has not ended within {} s", limit.count());
+  if (!ended) return fmt::format("did not end within {} s", limit.count());
   return child.succeeded() ? "" : child.exit_description();
 }
 

@@ -27,14 +27,14 @@ libdeflate_compressor* compressor_for(CompressionLevel effort) {
   thread_local std::map<CompressionLevel, Compressor> kept;
   auto& compressor = kept.try_emplace(effort, nullptr, ::libdeflate_free_compressor).first->second;
   if (!compressor) compressor.reset(::libdeflate_alloc_compressor(static_cast<int>(effort)));
-  if (!compressor) throw RunError("there is not enough memory to compress");
+  if (!compressor) throw RunError("not enough memory for compression");
   return compressor.get();
 }
 
 libdeflate_decompressor* decompressor() {
   thread_local Decompressor kept(nullptr, ::libdeflate_free_decompressor);
   if (!kept) kept.reset(::libdeflate_alloc_decompressor());
-  if (!kept) throw RunError("there is not enough memory to unpack what is compressed");
+  if (!kept) throw RunError("not enough memory for decompression");
   return kept.get();
 }
 

@@ -25,7 +25,7 @@ namespace {
                      : S_ISFIFO(mode) ? "a named pipe"
                      : S_ISDIR(mode)  ? "a directory"
                                       : "a device or socket";
-  throw SystemError(file.string() + " is " + kind + " where a regular file must be; name another",
+  throw SystemError(file.string() + " is " + kind + ", not a regular file; choose another name",
                     EINVAL);
 }
 
@@ -56,7 +56,7 @@ File::File(std::filesystem::path path, int flags)
   if (fd() < 0) {
     if (::lstat(path_.c_str(), &found) == 0 && !S_ISREG(found.st_mode) && error != EEXIST)
       refuse_kind(path_, found.st_mode);
-    throw_system_error(path_, (flags & O_CREAT) != 0 ? "be made" : "be opened", error);
+    throw_system_error(path_, (flags & O_CREAT) != 0 ? "be created" : "be opened", error);
   }
   if (!S_ISREG(info().st_mode)) refuse_kind(path_, info().st_mode);
 }
@@ -93,12 +93,12 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) cons
 
 void File::sync_data() const {
   if (retry_if_interrupted([&] { return ::fdatasync(fd()); }) != 0)
-    throw_system_error(path_, "be made durable", errno);
+    throw_system_error(path_, "be synced to disk", errno);
 }
 
 void File::sync() const {
   if (retry_if_interrupted([&] { return ::fsync(fd()); }) != 0)
-    throw_system_error(path_, "be made durable", errno);
+    throw_system_error(path_, "be synced to disk", errno);
 }
 
 void File::truncate() const {
@@ -150,7 +150,7 @@ void copy_owner_and_mode(const std::filesystem::path& old, const File& file) {
     mode &= ~mode_t{S_IRWXG};
   }
   if ((present.st_mode & 0777) != mode && ::fchmod(file.fd(), mode) != 0)
-    throw_system_error(file.path(), "be given its rights", errno);
+    throw_system_error(file.path(), "be given its permissions", errno);
 }
 
 void sync_directory_of(const std::filesystem::path& file) {
@@ -162,7 +162,7 @@ void sync_directory_of(const std::filesystem::path& file) {
   // without it.
   if (retry_if_interrupted([&] { return ::fsync(opened.get()); }) != 0 && errno != EINVAL &&
       errno != ENOTSUP && errno != EBADF)
-    throw_system_error(directory, "be made durable", errno);
+    throw_system_error(directory, "be synced to disk", errno);
 }
 
 bool remove_file(const std::filesystem::path& file) {
@@ -218,7 +218,8 @@ std::string read_text_file(const std::string& file) {
     const std::string_view read(part.data(), static_cast<std::size_t>(in.gcount()));
     // Without this check, a device of zeros would be read forever.
     if (read.find('\0') != std::string_view::npos)
-      throw RunError(fmt::format("{} is no text: it has zero bytes", escape_control_chars(file)));
+      throw RunError(
+          fmt::format("{} is not a text file: it contains zero bytes", escape_control_chars(file)));
     text += read;
   }
   if (in.bad())

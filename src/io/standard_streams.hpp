@@ -26,7 +26,7 @@ void print_error(fmt::format_string<T...> format, T&&... values) {
 void prepare_standard_streams();
 
 /// Error message for a failed write to stdout.
-inline constexpr const char* stdout_write_error = "the output cannot be written to stdout";
+inline constexpr const char* stdout_write_error = "cannot write the output to stdout";
 
 /// Returns true if a write to stdout has failed.
 [[nodiscard]] bool stdout_failed();

@@ -178,7 +178,7 @@ std::optional<File> open_existing_lock(const fs::path& file) {
     if (holder.life == LockHolder::State::held) throw_already_locked(file, holder);
     const std::string process =
         holder.pid.empty() ? "a process" : "process " + holder.pid + " on host " + holder.host;
-    throw RunError(std::string(error.what()) + "; it belongs to " + process +
+    throw RunError(std::string(error.what()) + "; it is held by " + process +
                    "; if that process has ended, remove the lock file");
   }
 }
@@ -192,7 +192,7 @@ void require_own_lock_file(const File& lock) {
                        is_lock_text(text);
   if (is_lock && lock.info().st_nlink <= 1) return;
   throw RunError(lock.path().string() +
-                 (is_lock ? " has another name (a hard link)" : " is not a lock of wallheat") +
+                 (is_lock ? " has another hard link" : " is not a lock file of wallheat") +
                  "; move it away");
 }
 
@@ -204,9 +204,9 @@ void throw_already_locked(const fs::path& file, const LockHolder& holder) {
   if (!holder.host.empty()) text += " on host " + holder.host;
   if (!holder.job.empty()) text += " in job " + holder.job;
   if (!holder.since.empty()) text += " since " + holder.since;
-  text += "; wait for it or stop it";
+  text += "; wait for it to finish, or stop it";
   if (!holder.is_verified)
-    text += "; this file system has no locks: if that process has ended, remove " +
+    text += "; this file system does not support locks: if that process has ended, remove " +
             lock_path(file).string();
   throw RunError(text);
 }
@@ -279,7 +279,7 @@ WriteLock::WriteLock(const fs::path& file, const StopPredicate& stop) {
 void WriteLock::require_no_successor() const {
   if (!held_ || !file_exists(held_->path()) || held_->path_still_refers_here()) return;
   throw RunError(held_->path().string() +
-                 " was taken over by another process, because this one did not respond for too "
+                 " was taken over by another process, because this process did not respond for too "
                  "long; all stored results are safe, run again with --resume");
 }
 

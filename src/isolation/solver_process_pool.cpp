@@ -150,8 +150,9 @@ void SolverProcessPool::listen(std::size_t number, std::vector<ProcessEvent>& ev
   try {
     while (process.channel && has_input(process.channel->fd())) {
       if (!process.channel->read())
-        return died(process.process->wait(max_exit_wait) ? process.process->exit_description()
-                                                         : "closed the connection, but is running");
+        return died(process.process->wait(max_exit_wait)
+                        ? process.process->exit_description()
+                        : "closed the connection, but is still running");
       while (const auto bytes = process.channel ? process.channel->next() : std::nullopt)
         poll(from_bytes<FromProcess>(*bytes));
     }

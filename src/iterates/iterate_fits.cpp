@@ -288,7 +288,8 @@ std::vector<IterationKind> make_iteration_kinds() {
   const std::vector<Average> averages{
       interior,
       {", averaged over all cells of the grid", Cells::grid, false, other_order_of_sums},
-      {", averaged over the grid and its ring", Cells::grid_and_border, false, other_order_of_sums},
+      {", averaged over the grid and its border", Cells::grid_and_border, false,
+       other_order_of_sums},
       {", averaged over the cells of the grid that are not 0, 5 or 25", Cells::not_0_5_25, false,
        other_order_of_sums},
       {", averaged in single precision", Cells::interior, true}};
@@ -322,7 +323,7 @@ std::vector<IterationKind> make_iteration_kinds() {
                    {.is_second_buffer_zero = true},
                    false,
                    averages});
-  kinds.push_back({", with the last row and column of the grid left out of the sweeps",
+  kinds.push_back({", with the last row and column of the grid excluded from the sweeps",
                    {.is_grid_cut = true},
                    false,
                    averages});

@@ -81,9 +81,10 @@ void fit_plans(const std::vector<CsvResult>& answers, const PlanSource& source,
   const auto fit = [&](const FitTask& task) {
     const CsvResult& printed = answers[task.plan];
     if (std::ranges::none_of(printed.numbers, [](const auto& each) { return each.has_value(); }))
-      throw InputError("no number is given");
+      throw InputError("the result contains no number");
     const FloorPlan plan = source.load(printed.id);
-    if (plan.has_heat_source()) throw InputError("has a heat source, which is another exercise");
+    if (plan.has_heat_source())
+      throw InputError("has a heat source, which the known programs do not support");
     if ((recognition.cells[task.plan] = count_interior(plan)) == 0)
       throw InputError("has no interior cell, so it has no iterates");
     return fit_plan(printed, plan, iteration_kinds()[task.kind]);
@@ -232,10 +233,10 @@ std::string parameter_text(const Hypothesis& of, const Recognition& recognition)
     return of.parameter == usual
                ? ""
                : fmt::format(
-                     " (any tolerance above {:.6g} and up to {:.6g} gives the same answers)", lower,
+                     " (any tolerance above {:.6g} and up to {:.6g} gives the same results)", lower,
                      upper);
   if (upper - lower > 1)
-    return fmt::format(" (any number of sweeps from {} to {} gives the same answers)", lower + 1,
+    return fmt::format(" (any number of sweeps from {} to {} gives the same results)", lower + 1,
                        upper);
   const auto& averages = of.kind->averages;
   const auto average = static_cast<std::size_t>(of.average - averages.data());
@@ -248,13 +249,13 @@ std::string parameter_text(const Hypothesis& of, const Recognition& recognition)
     one_stops_now = one_stops_now || tolerance.contains(usual);
   }
   return all_have_stopped && one_stops_now && of.fits.size() > 1
-             ? " (where the slowest plan reaches the reference's stop, as in a batch)"
+             ? " (where the slowest plan reaches the stop of the reference, as in a batch)"
              : "";
 }
 
 std::string verdict_text(const Recognition& recognition, const std::vector<CsvResult>& answers) {
   const auto candidates = recognition.candidates();
-  if (candidates.empty()) return "no usual program prints these answers";
+  if (candidates.empty()) return "no known program prints these results";
   const Hypothesis& best = candidates.front();
   const std::string of_all =
       fmt::format("{} of {}", best.fits.size(), count_text(answers.size(), "plan"));
@@ -263,19 +264,19 @@ std::string verdict_text(const Recognition& recognition, const std::vector<CsvRe
     for (std::size_t plan = 0; plan < answers.size(); ++plan)
       if (recognition.faults[plan].empty() && !std::ranges::binary_search(best.fits, plan))
         ids.push_back(answers[plan].id);
-    return fmt::format("no usual program prints all of these answers: {} fit {}, but {} it: {}",
+    return fmt::format("no known program prints all of these results: {} match {}, but {} it: {}",
                        of_all, join_names(candidates),
                        count_text(contradictions, "plan contradicts", "plans contradict"),
                        join_few(ids, ", "));
   }
   if (!recognition.is_decided())
-    return fmt::format("{} may be, as far as their digits and number tell: {}", of_all,
+    return fmt::format("{} may be, given their digits and number: {}", of_all,
                        join_names(candidates));
   return fmt::format("{} are {}{}{}", of_all, best.name(), parameter_text(best, recognition),
                      best.exact == best.fits.size() || best.kind->is_steady_state
                          ? ""
-                         : ", but for the last digits: its sums are in another order, "
-                           "or by fused multiply-add");
+                         : ", except for the last digits: its sums have another order, "
+                           "or use fused multiply-add");
 }
 
 /// Returns the comparison of a plan with the best hypothesis, or else with any program that it
@@ -319,8 +320,8 @@ std::string verdict_on_plan(const Recognition& recognition, std::size_t plan) {
 /// Returns the table of all hypotheses, for scripts with their parameters.
 Table make_hypothesis_table(const Recognition& recognition) {
   Table table{"ways",
-              "how many plans fit",
-              {{"answer", "what"},
+              "number of matching plans",
+              {{"answer", "program"},
                {"plans", "plans"},
                {"contradictions", "contradictions"},
                json_only_column("exact"),
@@ -379,7 +380,7 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
   const std::string& file = csv.name;
   if (csv.thresholds != Thresholds())
     throw RunError(fmt::format(
-        "{} counts cells above {} °C and below {} °C, but the programs that are known here above "
+        "{} counts cells above {} °C and below {} °C, but the known programs count cells above "
         "{} °C and below {} °C; remove its columns of shares",
         file, csv.thresholds.above, csv.thresholds.below, Thresholds().above, Thresholds().below));
   const Recognition recognition = recognize(csv.plans, source);
@@ -388,7 +389,7 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
   Table table{"answers",
               "",
               {{"id", "plan"},
-               {"answer", "is"},
+               {"answer", "verdict"},
                {"sweeps", "sweeps"},
                {"nearest", "nearest iterate"},
                {"distance", "largest difference", {ValueFormat::digits, 3}}}};
@@ -415,7 +416,8 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
     ++missing;
     table.rows.push_back({id, "missing in " + file, {}, {}, {}});
   }
-  if (none > 0) report.add_note(count_text(none, "plan is", "plans are") + " no iterate of theirs");
+  if (none > 0)
+    report.add_note(count_text(none, "plan is", "plans are") + " without a matching iterate");
   if (missing > 0)
     report.add_note(
         fmt::format("{} missing in {}", count_text(missing, "plan is", "plans are"), file));

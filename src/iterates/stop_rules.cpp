@@ -141,10 +141,11 @@ std::string stop_text(const Hypothesis& of) {
   const bool is_every = rule.interval == 1;
   std::string text;
   if (is_usual && is_every && rule.lookahead == 0) {
-    text = of.kind->text.empty() ? "the reference's answer" : "iterates at the reference's stop";
+    text = of.kind->text.empty() ? "the result of the reference"
+                                 : "iterates at the stop of the reference";
   } else if (is_usual && is_every) {
     text = is_short ? "iterates one sweep short: the field before the last update is returned"
-                    : "iterates one sweep beyond the reference's";
+                    : "iterates one sweep beyond the stop of the reference";
   } else {
     if (is_usual) {
       text = fmt::format("iterates at multiples of {}", rule.interval);

@@ -116,7 +116,7 @@ void require_single_process() {
       (mpi == "none" ? "this wallheat was built without MPI: start it once, without mpirun or "
                        "srun, and it uses all cores of this machine"
                      : "MPI (" + mpi +
-                           ") does not connect them: use srun --mpi=pmix, or the "
+                           ") does not connect them: use srun --mpi=pmix or the "
                            "mpirun of this MPI library") +
       "; to run independent processes, unset " + started.variable);
 }

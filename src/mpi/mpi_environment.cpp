@@ -65,13 +65,12 @@ class Watchdog {
  private:
   [[noreturn]] static void leave(std::chrono::duration<double> waited, const char* what,
                                  int status) {
-    std::fprintf(
-        stderr,
-        "wallheat: rank %d leaves, as MPI has not %s in all ranks for %.0f s: one of them or "
-        "its host may be lost or stopped, or hosts may have the same address on an interface such "
-        "as docker0; exclude such interfaces, for example by "
-        "OMPI_MCA_btl_tcp_if_exclude=lo,docker0,virbr0\n",
-        launched_rank(), what, waited.count());
+    std::fprintf(stderr,
+                 "wallheat: rank %d: exiting: MPI has not %s on all ranks after %.0f s: a rank or "
+                 "its host may be down, or hosts may have the same address on an interface such "
+                 "as docker0; exclude such interfaces, for example by "
+                 "OMPI_MCA_btl_tcp_if_exclude=lo,docker0,virbr0\n",
+                 launched_rank(), what, waited.count());
     remove_stale_shared_memory();
     if (recovery_enabled() && launched_rank() == 0 && is_child_of_mpirun())
       ::kill(::getppid(), SIGTERM);
@@ -89,7 +88,7 @@ MpiEnvironment::MpiEnvironment(Timeout start, Timeout end)
   int provided = 0;
   check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread");
   if (provided < MPI_THREAD_FUNNELED)
-    throw RunError("this MPI library cannot be used beside threads");
+    throw RunError("this MPI library does not support threads (MPI_THREAD_FUNNELED)");
   check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &rank_), "MPI_Comm_rank");
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size_), "MPI_Comm_size");

@@ -63,8 +63,8 @@ constexpr std::size_t longest_text = 96;  // of UUIDs and names, including the t
 class Nvml {
  public:
   explicit Nvml(const std::string& name) : library_(::dlopen(name.c_str(), RTLD_NOW), &::dlclose) {
-    if (!library_) throw RunError(std::string("NVML is not there: ") + ::dlerror());
-    require("NVML does not start", "nvmlInit_v2");
+    if (!library_) throw RunError(std::string("cannot load NVML: ") + ::dlerror());
+    require("cannot initialize NVML", "nvmlInit_v2");
   }
   ~Nvml() { (void)call("nvmlShutdown"); }
   Nvml(const Nvml&) = delete;
@@ -81,7 +81,7 @@ class Nvml {
   void require(const char* what, const char* function, Arguments... arguments) const {
     const NvmlStatus status = call(function, arguments...);
     if (status == function_not_found)
-      throw RunError(std::string(what) + ": this NVML lacks " + function);
+      throw RunError(std::string(what) + ": this version of NVML has no function " + function);
     if (status != success) throw RunError(std::string(what) + ": " + error_text(status));
   }
   /// Reads one value of a GPU. Returns false if the GPU or the driver does not support it. Throws
@@ -89,7 +89,7 @@ class Nvml {
   template <class... Arguments>
   bool read(void* device, const char* function, Arguments... arguments) const {
     const NvmlStatus status = call(function, device, arguments...);
-    if (status == gpu_is_lost) throw RunError("NVML says of this GPU: " + error_text(status));
+    if (status == gpu_is_lost) throw RunError("NVML reports for this GPU: " + error_text(status));
     return status == success;
   }
   [[nodiscard]] std::string error_text(NvmlStatus status) const {
@@ -106,8 +106,8 @@ GpuTelemetry::GpuTelemetry(const std::string& uuid, const std::string& library)
     : nvml_(std::make_shared<const Nvml>(library)) {
   const NvmlStatus status = nvml_->call("nvmlDeviceGetHandleByUUID", uuid.c_str(), &device_);
   if (status != success)
-    throw RunError("NVML does not know " + uuid + " (" + nvml_->error_text(status) +
-                   "); a slice of a GPU (MIG) has no readings of its own");
+    throw RunError("NVML cannot find " + uuid + " (" + nvml_->error_text(status) +
+                   "); a slice of a GPU (MIG) has no separate readings");
 }
 
 GpuSample GpuTelemetry::sample() {
@@ -207,7 +207,7 @@ double GpuTelemetry::integrated_energy_j(double power_w) {
 std::vector<NvmlGpu> nvml_gpus(const std::string& library) {
   const Nvml nvml(library);
   unsigned count = 0;
-  nvml.require("NVML does not count the GPUs", "nvmlDeviceGetCount_v2", &count);
+  nvml.require("NVML cannot count the GPUs", "nvmlDeviceGetCount_v2", &count);
   std::vector<NvmlGpu> gpus;
   for (unsigned index = 0; index < count; ++index) {
     void* device = nullptr;

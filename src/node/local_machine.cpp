@@ -114,7 +114,7 @@ std::string boot_id() {
 
 Topology load_topology() {
   hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) fail("this host's topology cannot be read", errno);
+  if (hwloc_topology_init(&raw) != 0) fail("cannot read the topology of this host", errno);
   Topology topology(raw);
   // The x86 component would run on each cpu to read what Linux reports as well, and wait for busy
   // cpus.
@@ -123,7 +123,7 @@ Topology load_topology() {
   // The allowed cpus come from the binding, which Linux keeps within the cpuset of the cgroup.
   if (hwloc_topology_set_flags(raw, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED) != 0 ||
       hwloc_topology_load(raw) != 0) {
-    fail("this host's topology cannot be read", errno);
+    fail("cannot read the topology of this host", errno);
   }
   return topology;
 }
@@ -133,7 +133,7 @@ Topology load_topology() {
 Bitmap process_binding(hwloc_topology_t topology) {
   Bitmap cpus(hwloc_bitmap_alloc());
   if (!cpus || hwloc_get_proc_cpubind(topology, getpid(), cpus.get(), HWLOC_CPUBIND_THREAD) != 0) {
-    fail("the cpus of this process cannot be read", errno);
+    fail("cannot read the CPUs of this process", errno);
   }
   return cpus;
 }
@@ -211,7 +211,7 @@ Machine local_machine() {
   machine.memory_bytes = all == 0 || limits.memory_bytes == 0 ? std::max(all, limits.memory_bytes)
                                                               : std::min(all, limits.memory_bytes);
   if (machine.cores.empty()) {
-    throw RunError("this process may use no cpu that " + machine.host + " has");
+    throw RunError("this process may not use any CPU of host '" + machine.host + "'");
   }
   GpuSupport support = gpu_support();
   machine.gpus = std::move(support.gpus);
@@ -252,17 +252,17 @@ void bind_this_thread(const std::vector<int>& cpus) {
   std::sort(wanted.begin(), wanted.end());
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   if (wanted.empty() || wanted.front() < 0 || wanted.back() >= max_cpus) {
-    throw RunError("a thread cannot be bound to the cpus '" + text(cpus) + "'");
+    throw RunError("cannot bind a thread to the CPUs '" + text(cpus) + "'");
   }
   CpuMask mask(static_cast<std::size_t>(wanted.back()) / CPU_SETSIZE + 1);
   for (const int cpu : wanted) CPU_SET_S(cpu, bytes_of(mask), mask.data());
   if (sched_setaffinity(0, bytes_of(mask), mask.data()) != 0) {
-    fail("a thread cannot be bound to cpu " + text(wanted) + " of " + host_name(), errno);
+    fail("cannot bind a thread to CPU " + text(wanted) + " of " + host_name(), errno);
   }
   // Linux ignores cpus that do not exist or that the cgroup excludes, and reports success.
   if (const std::vector<int> got = bound_cpus(); got != wanted) {
-    throw RunError("a thread was to be bound to cpu " + text(wanted) + " of " + host_name() +
-                   " but the system bound it to " + text(got));
+    throw RunError("cannot bind a thread to CPU " + text(wanted) + " of " + host_name() +
+                   ": the system bound it to " + text(got));
   }
   // Allocates new memory on the local node, even if numactl selected another policy. Some
   // containers forbid the call. Results do not depend on it, and the default policy is the same.
@@ -274,7 +274,7 @@ std::string try_to_bind_this_thread(const std::vector<int>& cpus) {
     bind_this_thread(cpus);
     return {};
   } catch (const RunError& error) {
-    return std::string(error.what()) + "; continuing on cpu " + text(bound_cpus());
+    return std::string(error.what()) + "; continuing on CPU " + text(bound_cpus());
   }
 }
 
@@ -282,7 +282,7 @@ std::vector<int> bound_cpus() {
   // Linux rejects a mask that is smaller than its own, and does not report how large that is.
   CpuMask mask(max_cpus / CPU_SETSIZE);
   if (sched_getaffinity(0, bytes_of(mask), mask.data()) != 0)
-    fail("the cpus that a thread is bound to cannot be read", errno);
+    fail("cannot read the CPUs to which a thread is bound", errno);
   std::vector<int> cpus;
   for (int cpu = 0; cpu < max_cpus; ++cpu)
     if (CPU_ISSET_S(cpu, bytes_of(mask), mask.data())) cpus.push_back(cpu);
@@ -291,7 +291,7 @@ std::vector<int> bound_cpus() {
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
-  if (gethostname(name.data(), name.size()) != 0) fail("this host's name cannot be read", errno);
+  if (gethostname(name.data(), name.size()) != 0) fail("cannot read the name of this host", errno);
   return name.data();
 }
 

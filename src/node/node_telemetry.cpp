@@ -33,7 +33,7 @@ NodeTelemetry::NodeTelemetry(double now_s, const std::string& gpu_library,
   try {
     gpus_ = nvml_gpus(gpu_library);
   } catch (const RunError& error) {
-    problems_.push_back(std::string("no GPUs: ") + error.what());
+    problems_.push_back(std::string("no GPU readings: ") + error.what());
   }
   for (const NvmlGpu& gpu : gpus_) {
     try {
@@ -55,7 +55,7 @@ NodeTelemetry::Ticks NodeTelemetry::ticks() const {
   std::array<double, 8> times{};
   stream >> name;
   for (double& time : times) stream >> time;
-  if (name != "cpu") throw RunError(file.string() + " does not tell how busy the processors are");
+  if (name != "cpu") throw RunError(file.string() + " does not contain the CPU times");
   const double all = std::accumulate(times.begin(), times.end(), 0.0);
   return {all - times[3] - times[4], all};
 }
@@ -69,7 +69,7 @@ std::vector<Reading> NodeTelemetry::read_each_gpu(Reading (GpuTelemetry::*ask)()
       readings[i] = ((*sources_[i]).*ask)();
     } catch (const RunError& error) {
       sources_[i].reset();
-      problems_.push_back("no more readings of GPU " + std::to_string(gpus_[i].index) + ": " +
+      problems_.push_back("no further readings of GPU " + std::to_string(gpus_[i].index) + ": " +
                           error.what());
     }
   }

@@ -121,11 +121,11 @@ void warn_about_binding(const std::vector<Machine>& workers, bool may_be_bound,
   if (2 * static_cast<int>(usable.size()) > most) return;
   for (Placement& placement : placements)
     placement.core_limit_reason =
-        "the workers of its host may use only " + std::to_string(usable.size()) + " of its " +
+        "the workers on its host may use only " + std::to_string(usable.size()) + " of its " +
         std::to_string(most) + " cores, " +
-        (may_be_bound ? "as they were bound when they were started; mpirun --bind-to "
-                        "none leaves them all"
-                      : "as a batch job, a container or taskset leaves them no more");
+        (may_be_bound ? "because they were bound at their start; use mpirun --bind-to "
+                        "none to use all cores"
+                      : "because of a batch job, a container or taskset");
 }
 
 /// Divides CPU time for `cpus` threads among workers, in proportion to their present numbers of
@@ -197,7 +197,7 @@ void apply_quotas(const std::vector<Machine>& workers, std::vector<Placement>& p
     divide_threads(cpus, members, [&](Placement& placement, int threads) {
       placement.threads = threads;
       placement.core_limit_reason =
-          quota.str() + " lets it have " + counted(static_cast<std::size_t>(threads), "thread");
+          quota.str() + " limits it to " + counted(static_cast<std::size_t>(threads), "thread");
     });
   }
 }
@@ -218,16 +218,16 @@ std::vector<Placement> place_workers(const std::vector<Machine>& workers, Device
     if (device == DeviceChoice::gpu) {
       const auto without = static_cast<std::size_t>(std::count(gpus.begin(), gpus.end(), nullptr));
       throw RunError("worker " + std::to_string(i + 1) + " on host " + worker.host +
-                     " gets no GPU of its own (" + std::to_string(workers.size() - without) +
-                     " usable for the " + std::to_string(workers.size()) + " workers there" +
+                     " has no GPU (" + std::to_string(workers.size() - without) +
+                     " usable by the " + std::to_string(workers.size()) + " workers there" +
                      (worker.gpus.empty() && !worker.no_gpu_reason.empty()
                           ? "; " + worker.no_gpu_reason
                           : "") +
-                     "), so start at most one worker for each GPU or let the CPU solve as well");
+                     "); start at most one worker per GPU, or use the CPU as well");
     }
     if (device != DeviceChoice::cpu)
       placements[i].no_gpu_reason =
-          worker.gpus.empty() ? worker.no_gpu_reason : "the others of its host have them all";
+          worker.gpus.empty() ? worker.no_gpu_reason : "other workers on its host use all GPUs";
   }
   divide_cores(workers, gpus, static_cast<std::size_t>(threads_per_worker), placements);
   warn_about_binding(workers, may_be_bound, placements);

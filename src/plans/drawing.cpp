@@ -34,11 +34,11 @@ Grid<Pixel> pixels_of(const NamedBytes& png, std::size_t max_per_side) {
   if (png_image_begin_read_from_memory(&image, png.bytes.data(), png.bytes.size()) == 0)
     fail(image.message);
   if (std::max(image.width, image.height) > max_per_side)
-    fail("more than " + std::to_string(max_per_side) + " pixels along a side");
+    fail("more than " + std::to_string(max_per_side) + " pixels per side");
   // A pixel takes at least one bit. A file that is too short is rejected before memory is
   // allocated.
   if (std::uint64_t{image.height} * (image.width / 8) > max_inflated_size(png.bytes.size()))
-    fail("it is too short for " + std::to_string(image.width) + " x " +
+    fail("the file is too short for " + std::to_string(image.width) + " x " +
          std::to_string(image.height) + " pixels");
   image.format = PNG_FORMAT_RGBA;
   Grid<Pixel> pixels(image.height, image.width);
@@ -117,12 +117,12 @@ Grid<std::uint32_t> meanings_of(const Grid<Pixel>& pixels, const std::string& na
     throw InputError(
         name + ": the pixel at x " + std::to_string(first_unknown % pixels.cols) + ", y " +
         std::to_string(first_unknown / pixels.cols) + " is " + to_text(colour) +
-        ", which is near no --wall, nor white, nor the outside (" +
+        ", which is not near a --wall colour, white or the outside (" +
         count_text(unknown, "such pixel") +
-        "): name its colour by --wall, paint it over, or draw without smooth edges; "
+        "): add its colour with --wall, paint over it, or draw without smooth edges; "
         "--colour-tolerance " +
         std::to_string(std::lround(std::ceil(distance_between(colour, nearest.colour)))) +
-        " would take it for " + nearest.meaning);
+        " would treat it as " + nearest.meaning);
   }
   for (const auto& [colour, near] : near_colours) drawn.near_colours.push_back(near);
   std::ranges::stable_sort(drawn.near_colours, std::greater(), &DrawnPlan::NearColour::pixels);
@@ -262,8 +262,8 @@ DrawnPlan plan_from_image(const NamedBytes& png, const Legend& legend) {
   drawn.uses = uses_of(pixels, legend);
   const auto meanings = meanings_of(pixels, png.name, legend, drawn);
   if (drawn.uses.front().pixels == 0)
-    throw InputError(png.name + ": nothing in it is white, so it has no room" +
-                     (drawn.transparent_pixels > 0 ? "; transparent pixels are outside" : ""));
+    throw InputError(png.name + ": no pixel is white, so the plan has no room" +
+                     (drawn.transparent_pixels > 0 ? "; transparent pixels count as outside" : ""));
   drawn.enclosed_areas =
       enclosed_areas_of(meanings, static_cast<std::uint32_t>(legend.walls.size() + 1));
   for_each_at_edge(

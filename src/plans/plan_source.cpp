@@ -44,7 +44,7 @@ void require_available(const std::filesystem::path& source) {
     const std::filesystem::directory_iterator listing(source, error);
     if (!error && listing == std::filesystem::directory_iterator())
       throw SourceUnavailable("the input " + source.string() +
-                              " cannot be read any more: it is empty, as an unmounted file system "
+                              " is no longer readable: it is empty, as an unmounted file system "
                               "would be");
     // Listing a directory requires another permission than opening its files.
     if (!error && ::faccessat(AT_FDCWD, source.c_str(), X_OK, AT_EACCESS) != 0)
@@ -59,7 +59,7 @@ void require_available(const std::filesystem::path& source) {
   }
   if (error)
     throw SourceUnavailable("the input " + source.string() +
-                            " cannot be read any more: " + error.message());
+                            " is no longer readable: " + error.message());
 }
 
 std::uint64_t source_identity(const std::filesystem::path& path) {
@@ -85,10 +85,9 @@ std::uint64_t combine_stamps(std::span<const std::uint64_t> numbers) {
 SharedPlanSource open_plan_source(const std::filesystem::path& path, ListingMode listing) {
   if (std::filesystem::is_directory(path)) return directory_source(path);
   if (!std::filesystem::exists(path))
-    throw RunError("--data: there is no directory or zip archive " + path.string());
+    throw RunError("--data: directory or zip archive not found: " + path.string());
   if (!is_zip(path))
-    throw RunError(path.string() +
-                   " is neither a directory of floor plans nor a zip archive of one");
+    throw RunError(path.string() + " is neither a directory nor a zip archive of floor plans");
   return zip_source(path, listing);
 }
 
@@ -106,7 +105,7 @@ std::optional<double> read_spacing(const std::filesystem::path& path) {
   text->erase(text->find_last_not_of(" \t\r\n") + 1);
   const auto spacing = parse_number<double>(*text);
   if (!spacing || !std::isfinite(*spacing) || *spacing <= 0)
-    throw RunError(file + " must hold one number above 0, the distance of neighbouring cells");
+    throw RunError(file + " must contain one number above 0, the grid spacing");
   return spacing;
 }
 

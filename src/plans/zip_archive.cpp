@@ -75,7 +75,7 @@ void fill(ZipArchive::Member& member, Bytes entry, std::uint64_t entry_offset) {
   member.size = number_at<std::uint32_t>(entry, 24);
   member.offset = number_at<std::uint32_t>(entry, 42);
   if (!read_zip64_extra(member, entry.subspan(central_header_bytes + name, extra)))
-    throw RunError("its list of members is damaged");
+    throw RunError("its central directory is damaged");
 }
 
 /// Throws RunError unless the name is that of a file below the folder into which the archive is
@@ -89,13 +89,12 @@ void require_inside(std::string_view name) {
     rest.remove_prefix(std::min(part.size() + 1, rest.size()));
   }
   if (!inside)
-    throw RunError("it has a member '" + std::string(name) +
-                   "', whose name leads out of a directory");
+    throw RunError("it has a member '" + std::string(name) + "', whose path leaves the directory");
 }
 
 [[noreturn]] void fail_to_use(const std::filesystem::path& archive, const std::string& cause) {
-  throw RunError(archive.string() + " cannot be used as a zip archive: " + cause +
-                 "; make it anew, see 'zip -T'");
+  throw RunError(archive.string() + ": invalid zip archive: " + cause +
+                 "; create it again, and test it with 'zip -T'");
 }
 
 }  // namespace
@@ -121,7 +120,7 @@ void ZipArchive::find_central_directory() {
           number_at<std::uint16_t>(tail, at + 20) != tail.size() - at - end_bytes))
     at = at == 0 ? std::string_view::npos : as_text(tail).rfind(end_signature, at - 1);
   if (at == std::string_view::npos)
-    throw RunError("it does not end with a list of members, as if it was cut off");
+    throw RunError("it does not end with a central directory; it may be truncated");
   members_ = number_at<std::uint16_t>(tail, at + 10);
   directory_bytes_ = number_at<std::uint32_t>(tail, at + 12);
   directory_offset_ = number_at<std::uint32_t>(tail, at + 16);
@@ -130,18 +129,18 @@ void ZipArchive::find_central_directory() {
       as_text(tail).substr(at - locator_bytes).starts_with(zip64_locator_signature)) {
     list_end = number_at<std::uint64_t>(tail, at - locator_bytes + 8);
     if (list_end > file_.size() || file_.size() - list_end < zip64_end_bytes)
-      throw RunError("its list of members is damaged");
+      throw RunError("its central directory is damaged");
     const std::vector<std::byte> end = file_.read_range(list_end, zip64_end_bytes);
     if (!as_text(end).starts_with(zip64_end_signature))
-      throw RunError("its list of members is damaged");
+      throw RunError("its central directory is damaged");
     members_ = number_at<std::uint64_t>(end, 32);
     directory_bytes_ = number_at<std::uint64_t>(end, 40);
     directory_offset_ = number_at<std::uint64_t>(end, 48);
   }
   if (directory_offset_ > list_end || directory_bytes_ != list_end - directory_offset_)
-    throw RunError("its list of members is not where it says, as if a part was cut out");
+    throw RunError("its central directory has the wrong offset; a part may be missing");
   if (members_ > directory_bytes_ / central_header_bytes)
-    throw RunError("its list of members is damaged");
+    throw RunError("its central directory is damaged");
 }
 
 void ZipArchive::for_each_member(const std::function<void(const Member&)>& visit) const try {
@@ -159,16 +158,16 @@ void ZipArchive::for_each_member(const std::function<void(const Member&)>& visit
     }
     const Bytes rest = Bytes(window).subspan(entry_offset - window_at);
     if (rest.size() < central_header_bytes || !as_text(rest).starts_with(central_header_signature))
-      throw RunError("its list of members is damaged");
+      throw RunError("its central directory is damaged");
     const auto [name, extra, comment] = tail_of(rest);
     const std::size_t length = central_header_bytes + name + extra + comment;
-    if (rest.size() < length) throw RunError("its list of members is damaged");
+    if (rest.size() < length) throw RunError("its central directory is damaged");
     fill(member, rest.first(length), entry_offset);
     require_inside(member.name);
     visit(member);
     entry_offset += length;
   }
-  if (count != members_) throw RunError("its list of members is damaged");
+  if (count != members_) throw RunError("its central directory is damaged");
 } catch (const InputError& error) {
   throw RunError(error.what());
 } catch (const RunError& error) {
@@ -177,7 +176,7 @@ void ZipArchive::for_each_member(const std::function<void(const Member&)>& visit
 
 ZipArchive::Member ZipArchive::member_at(std::uint64_t entry_offset) const {
   const auto changed = [&] {
-    return InputError(path_.string() + ": its list of members has changed since it was opened");
+    return InputError(path_.string() + ": its central directory has changed since it was opened");
   };
   if (entry_offset > directory_bytes_ || directory_bytes_ - entry_offset < central_header_bytes)
     throw changed();
@@ -208,25 +207,25 @@ NamedBytes ZipArchive::read(const Member& member) const {
       refuse("is damaged: it is longer than the archive");
     return file_.read_range(offset, count);
   };
-  if (member.encrypted) refuse("is encrypted; make the archive without a password");
+  if (member.encrypted) refuse("is encrypted; create the archive without a password");
   if (member.method != stored && member.method != deflated)
-    refuse("is compressed by method " + std::to_string(member.method) +
-           ", which is not known; make the archive with deflate");
+    refuse("uses compression method " + std::to_string(member.method) +
+           ", which is not supported; create the archive with deflate");
   const std::vector<std::byte> head = part(member.offset, local_header_bytes);
   const std::uint64_t name_at = member.offset + local_header_bytes;
   const auto name_bytes = number_at<std::uint16_t>(head, 26);
   if (!as_text(head).starts_with(local_header_signature) ||
       member_name(part(name_at, name_bytes)) != member.name)
-    refuse("is damaged: it is not where the list of members says");
+    refuse("is damaged: it is not at the offset in the central directory");
   std::vector<std::byte> packed =
       part(name_at + name_bytes + number_at<std::uint16_t>(head, 28), member.compressed_size);
   if (member.method == stored) {
     held.bytes = std::move(packed);
   } else {
     if (member.size > max_inflated_size(packed.size()))
-      refuse("is damaged: its size is not possible");
+      refuse("is damaged: its size is impossible");
     held.bytes.resize(member.size);
-    if (!inflate_raw(packed, held.bytes)) refuse("is damaged: it cannot be unpacked");
+    if (!inflate_raw(packed, held.bytes)) refuse("is damaged: it cannot be decompressed");
   }
   if (held.bytes.size() != member.size || crc32_of(held.bytes) != member.crc32)
     refuse("is damaged: its checksum does not match");

@@ -51,14 +51,15 @@ std::string folder_of_plans(const ZipArchive& archive) {
     const auto found = std::string_view(member.name).substr(0, member.name.rfind('/') + 1);
     if (folder && found.starts_with(*folder)) return;
     if (folder && !folder->starts_with(found))
-      throw RunError("it holds plans in two folders, '" + *folder + "' and '" + std::string(found) +
-                     "'");
+      throw RunError("it contains plans in two directories, '" + *folder + "' and '" +
+                     std::string(found) + "'");
     folder = found;
   });
   if (folder) return *folder;
-  throw RunError(archive.path().string() +
-                 " holds no floor plan (ID_domain.npy with ID_interior.npy; names that begin with "
-                 "a dot do not count)");
+  throw RunError(
+      archive.path().string() +
+      " contains no floor plan (ID_domain.npy with ID_interior.npy; names that begin with "
+      "a dot are ignored)");
 }
 
 /// The plans in the central directory of an archive.
@@ -119,14 +120,15 @@ class ArchiveIndex {
     const auto found = parse_plan_file_name(name);
     if (!found || name.find('/') != std::string_view::npos) return;
     const auto [file, id] = *found;
-    if (member.entry_offset >= no_entry) throw RunError("its list of members has more than 4 GiB");
+    if (member.entry_offset >= no_entry)
+      throw RunError("its central directory is larger than 4 GiB");
     const auto [plan, is_new] = plans_.insert(id);
     if (is_new) {
       entries_.push_back(no_entries);
       stamps_.push_back(0);
     }
     std::uint32_t& entry = entries_[plan][number_of_file(file)];
-    if (entry != no_entry) throw RunError("it has " + member.name + " twice");
+    if (entry != no_entry) throw RunError("it contains " + member.name + " twice");
     entry = static_cast<std::uint32_t>(member.entry_offset);
     stamps_[plan] ^= stamp_of_file(file, member);
   }
@@ -206,7 +208,7 @@ class ZipSource final : public PlanSource {
     const std::string folder = plan.entry_offsets ? "" : index().folder();
     for (const PlanFile file : {PlanFile::domain, PlanFile::interior})
       if (entries[number_of_file(file)] == no_entry)
-        throw InputError(path().string() + ": there is no " + folder +
+        throw InputError(path().string() + ": not found: " + folder +
                          plan_file_name(plan.id, file));
     return entries;
   }
@@ -221,8 +223,8 @@ class ZipSource final : public PlanSource {
       const Member& member = files[number_of_file(file)].emplace(archive_.member_at(entry));
       const std::string name = plan_file_name(plan.id, file);
       if (member.name != name && !member.name.ends_with("/" + name))
-        throw InputError(path().string() + ": it does not list " + name +
-                         " where that was found; it has changed, or is another archive");
+        throw InputError(path().string() + ": its central directory does not list " + name +
+                         " at the expected offset; the archive was changed or replaced");
     }
     return files;
   }

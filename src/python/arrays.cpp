@@ -69,7 +69,7 @@ Grid<double> grid_from_array(const py::array& array, const std::string& name) {
     if (found != grid.cells.end())
       throw InputError(
           cell_name(name, static_cast<std::size_t>(found - grid.cells.begin()), grid.cols) +
-          " is an integer that float64 may not hold exactly");
+          " is an integer that float64 may not represent exactly");
   }
   require_finite_values(grid, name);
   return grid;

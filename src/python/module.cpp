@@ -113,7 +113,7 @@ py::dict solve(const py::array& domain, const py::array& interior,
           "device must be one of cpu, gpu, not '" + device + "'");
   const bool on_gpu = device == "gpu";
   const SolverOptions options = make_solver_options(settings);
-  require(!on_gpu || options.kind == SolverKind::jacobi, "a GPU has the solver jacobi alone");
+  require(!on_gpu || options.kind == SolverKind::jacobi, "a GPU supports only the solver jacobi");
   require_shape(interior, "interior", domain);
   if (source) require_shape(*source, "source", domain);
   const FloorPlan plan{grid_from_array(domain, "domain"), mask_from_array(interior, "interior"),
@@ -132,9 +132,9 @@ py::dict solve(const py::array& domain, const py::array& interior,
 py::array_t<double> jacobi(const py::array& u, const py::array& interior_mask,
                            std::int64_t max_iter, double atol) {
   if (u.dtype().kind() != 'f' || u.itemsize() != sizeof(double))
-    throw InputError("u must be float64, as NumPy computes other types in other digits");
+    throw InputError("u must be float64, because NumPy rounds other types differently");
   if (interior_mask.dtype().kind() != 'b')
-    throw InputError("interior_mask must be bool, as NumPy takes numbers for positions");
+    throw InputError("interior_mask must be bool, because NumPy interprets numbers as indices");
   FloorPlan plan{grid_from_array(u, "u"), {}};
   const auto mask = mask_from_array(interior_mask, "interior_mask");
   Grid<double>& domain = plan.domain;
@@ -163,7 +163,7 @@ void translate_exception(std::exception_ptr pointer) {
   } catch (const RunError& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   } catch (const std::bad_alloc&) {
-    PyErr_SetString(PyExc_MemoryError, "there is not enough memory for arrays of this size");
+    PyErr_SetString(PyExc_MemoryError, "not enough memory for arrays of this size");
   }
 }
 

@@ -12,10 +12,10 @@ import tempfile
 import setuptools
 from setuptools.command.build_ext import build_ext
 
-# setuptools before version 70.1 needs the package "wheel" to make a wheel.
+# setuptools before version 70.1 requires the package "wheel" to build a wheel.
 if not any(importlib.util.find_spec(name) for name in ("setuptools.command.bdist_wheel", "wheel")):
-    sys.exit(f"{sys.executable} has no package 'wheel', without which setuptools cannot install wallheat: leave out "
-             "--no-build-isolation, or take the system's Python: /usr/bin/python3 -m venv --system-site-packages FOLDER")
+    sys.exit(f"{sys.executable} has no package 'wheel', which setuptools requires to install wallheat; omit "
+             "--no-build-isolation, or use the Python of the system: /usr/bin/python3 -m venv --system-site-packages FOLDER")
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The build does not write into the source tree. If WALLHEAT_PYTHON_BUILD names a folder, the next build is incremental.

@@ -261,8 +261,9 @@ void Agent::on_start_failure(std::size_t number, const std::string& problem) {
     return start(number, failures == max_start_attempts - 1 ? pause_before_last_start_s : 0);
   const auto& gpu = device().properties.gpu;
   if (reported_ready_)
-    switch_device(fmt::format("a solver process failed to start {} times in a row; last: {}",
-                              max_start_attempts, problem));
+    switch_device(
+        fmt::format("a solver process failed to start in {} consecutive attempts; last: {}",
+                    max_start_attempts, problem));
   else if (gpu)
     switch_device(fmt::format("GPU {} ({}, {}) cannot be used: {}", gpu->ordinal, gpu->name,
                               gpu->uuid, problem));
@@ -280,9 +281,8 @@ void Agent::on_process_failure(std::size_t number, const std::string& reason) {
   for (const HeldTask& held : started) pending_report_.suspects.push_back(held.task.plan);
   warn(fmt::format("{}; retrying its {} plans one at a time", reason, started.size()));
   if (++multi_plan_failures_ >= max_multi_plan_failures)
-    give_up_device(
-        fmt::format("it failed {} times in a row with several plans in progress; last: {}",
-                    multi_plan_failures_, reason));
+    give_up_device(fmt::format("{} consecutive failures with several plans in progress; last: {}",
+                               multi_plan_failures_, reason));
 }
 
 void Agent::on_device_timeout(std::size_t number, const std::string& reason) {
@@ -290,7 +290,7 @@ void Agent::on_device_timeout(std::size_t number, const std::string& reason) {
     pending_report_.returned.push_back(held.task.plan);
   start(number);
   if (++device_timeouts_ >= max_device_timeouts)
-    return give_up_device(fmt::format("{} (time {})", reason, device_timeouts_));
+    return give_up_device(fmt::format("{} ({} timeouts)", reason, device_timeouts_));
   warn(fmt::format("{}; retrying its plans in a new process", reason));
 }
 
@@ -316,12 +316,12 @@ void Agent::record_plan_failure(const HeldTask& held, const std::string& what) {
   if (consecutive_failures_ == 0 || plan != last_failed_plan_) ++consecutive_failures_;
   last_failed_plan_ = plan;
   if (device().properties.gpu && consecutive_failures_ >= max_consecutive_failures)
-    give_up_device(fmt::format("{} plans in a row failed on it; last: {}: {}",
+    give_up_device(fmt::format("{} consecutive plans failed on it; last: {}: {}",
                                consecutive_failures_, id, reason));
 }
 
 void Agent::give_up_device(const std::string& reason) {
-  switch_device(fmt::format("{} is given up: {}", device().properties.device, reason));
+  switch_device(fmt::format("giving up {}: {}", device().properties.device, reason));
 }
 
 void Agent::switch_device(const std::string& reason) {

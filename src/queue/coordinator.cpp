@@ -176,7 +176,7 @@ void Coordinator::exclude_if_host_is_bad(int worker) {
   if (!requested_end_) outbox.stop_requests.push_back(worker);
   Event& event = emit(Event::Kind::worker_excluded, worker);
   event.reason = std::to_string(state.host_errors) +
-                 " plans in a row met system errors; last: " + state.last_host_error;
+                 " consecutive plans had system errors; last: " + state.last_host_error;
   source_outage_reason_ = event.worker->name() + ": " + event.reason;
   record_departure(source_outage_reason_);
 }
@@ -305,7 +305,7 @@ void Coordinator::stop_if_nothing_fits() {
          ++worker)
       assign(worker, allow_same_worker);
   if (!queue_.any_leased())
-    request_stop("no plan is left that would end within the time limit", RunEnd::out_of_time);
+    request_stop("no remaining plan fits into the time limit", RunEnd::out_of_time);
 }
 
 void Coordinator::request_stop(const std::string& why, RunEnd end) {

@@ -26,16 +26,16 @@ Figure crossover_of(const GpuBench& bench) {
     }
   }
   return {"crossover",
-          fmt::format("{} against {} cores", bench.name, bench.cpu_cores),
-          {"cells along a side", Figure::Scale::powers_of_2},
-          {"plans a second", Figure::Scale::powers_of_10},
+          fmt::format("{}, compared with {} cores", bench.name, bench.cpu_cores),
+          {"cells per side", Figure::Scale::powers_of_2},
+          {"plans per second", Figure::Scale::powers_of_10},
           {gpu, cpu}};
 }
 
 /// Returns the times of the solvers over the size of plans.
 Figure solver_times(const CpuBench& bench) {
   Figure figure{"times",
-                "a plan on one core of " + bench.device,
+                "one plan on one core of " + bench.device,
                 {"interior cells", Figure::Scale::powers_of_10},
                 {"seconds", Figure::Scale::powers_of_10}};
   std::vector<SolverRate> rates = bench.plans;
@@ -55,22 +55,22 @@ Figure solver_times(const CpuBench& bench) {
 
 Report make_report(const CpuBench& bench) {
   const double ceiling = bench.ceiling_updates_per_s;
-  Report report{"the solver against what one core could do at best"};
+  Report report{"speed of the solver and peak speed of one core"};
   report.add_fact("device", "device", bench.device);
   report.add_fact("ceiling_giga_updates_per_s", "ceiling", ceiling * 1e-9,
                   {ValueFormat::decimals, 2, "G cell updates/s"},
-                  ": the additions that this core makes a second, by the three of an update");
+                  ": additions per second of this core, divided by the three of a cell update");
   report.add_fact("share_of_core", "", bench.share_of_core);
   constexpr double idle = 0.9;
   if (bench.share_of_core < idle)
     report.add_note(fmt::format(
         "This machine is not idle: the solver had its core for {:.0f} % of the time. Rates of one "
-        "thread are by CPU time, those of several are not.",
+        "thread are based on CPU time, those of several threads are not.",
         100 * bench.share_of_core));
   const ValueStyle seconds{ValueFormat::decimals, 4};
   const ValueStyle celsius{ValueFormat::digits, 2, "°C"};
   Table& plans = report.add(Table{"plans",
-                                  "one thread, a plan at a time",
+                                  "one thread, one plan at a time",
                                   {{"id", "plan"},
                                    {"interior_cells", "interior"},
                                    {"density", "density", {ValueFormat::decimals, 2}},
@@ -104,7 +104,7 @@ Report make_report(const CpuBench& bench) {
   }
   if (several) {
     report.add_note(
-        "The solvers take turns. Error: the largest difference to steady's field. Bound: the "
+        "The solvers alternate. Error: largest difference from the field of steady. Bound: "
         "proven distance from the steady state.");
     report.add(solver_times(bench));
   }
@@ -123,12 +123,12 @@ Report make_report(const CpuBench& bench) {
 }
 
 Report make_report(const GpuBench& bench) {
-  Report report{"a GPU against the cores"};
+  Report report{"throughput of GPU and CPU"};
   report.add_fact("device", "device", bench.name);
   report.add_fact("compared_plans", "compared", bench.compared, {.unit = "plans"},
-                  ": every bit as the CPU's");
+                  ", bit-identical to the results of the CPU");
   Table& flows = report.add(Table{"flows",
-                                  "plans from memory",
+                                  "plans in memory",
                                   {{"in_flight", "in flight"},
                                    json_only_column("plans"),
                                    json_only_column("seconds"),
@@ -139,7 +139,7 @@ Report make_report(const GpuBench& bench) {
                           throughput.updates_per_s() * 1e-9, throughput.plans_per_s()});
   report.add_fact("cpu_cores", "", bench.cpu_cores);
   Table& sides = report.add(Table{"sides",
-                                  "the GPU against " + count_text(bench.cpu_cores, "core"),
+                                  "the GPU, compared with " + count_text(bench.cpu_cores, "core"),
                                   {{"side", "side", {.unit = "cells"}},
                                    {"gpu_plans_per_s", "GPU plans/s", one_decimal},
                                    {"cpu_plans_per_s", "CPU plans/s", one_decimal},
@@ -153,23 +153,24 @@ Report make_report(const GpuBench& bench) {
   if (!bench.sides.empty())
     report.add_note(
         behind == bench.sides.rbegin()
-            ? "The GPU is behind up to the largest of these."
-            : fmt::format("The GPU is ahead from {0} x {0} cells on.", behind.base()->side));
+            ? "The GPU is slower up to the largest of these sizes."
+            : fmt::format("The GPU is faster for {0} x {0} cells and more.", behind.base()->side));
   report.add(crossover_of(bench));
   return report;
 }
 
 Report make_report(const ReferenceProfile& profile, const std::string& id,
                    const std::string& solver) {
-  Report report{"where the published algorithm spends its time"};
+  Report report{"time profile of the published algorithm"};
   report.add_fact("id", "plan", id);
   report.add_fact("iterations", "iterations", profile.iterations, {},
                   " of the published algorithm, on one core");
   report.add_fact("converged", "", profile.converged);
   const ValueStyle seconds{ValueFormat::decimals, 4, "s"};
   report.add_fact("seconds", "all steps", profile.total_seconds, seconds);
-  report.add_fact("solver_seconds", solver, profile.solver_seconds, seconds,
-                  fmt::format(" for the same bits: {:.1f} times as fast", profile.speedup()));
+  report.add_fact(
+      "solver_seconds", solver, profile.solver_seconds, seconds,
+      fmt::format(" with bit-identical results: {:.1f} times as fast", profile.speedup()));
   report.add_fact("solver", "", solver);
   report.add_fact("speedup", "", profile.speedup());
   Table& steps = report.add(Table{"steps",
@@ -177,9 +178,9 @@ Report make_report(const ReferenceProfile& profile, const std::string& id,
                                   {{"step", "step"},
                                    {"hits", "hits"},
                                    {"seconds", "seconds", {ValueFormat::decimals, 4}},
-                                   text_only_column("us a hit", {ValueFormat::decimals, 2}),
+                                   text_only_column("us per hit", {ValueFormat::decimals, 2}),
                                    {"percent", "share", {ValueFormat::decimals, 1, "%"}},
-                                   {"numpy", "as NumPy says it"}}});
+                                   {"numpy", "NumPy code"}}});
   for (const ProfiledStep& step : profile.steps)
     steps.rows.push_back({step.name, step.hits, step.seconds,
                           1e6 * step.seconds / static_cast<double>(step.hits),

@@ -129,7 +129,7 @@ Plans statuses_by_id(const ResultSet& answers) {
 void require_whole(const ResultSet& answers) {
   if (answers.reader == nullptr || answers.reader->damage_messages().empty()) return;
   throw RunError(
-      fmt::format("{} is damaged, so it is not compared; 'wallheat repair' mends what it can: {}",
+      fmt::format("{} is damaged and cannot be compared; repair it with 'wallheat repair': {}",
                   answers.name, answers.reader->damage_messages().front()));
 }
 

@@ -22,7 +22,7 @@ namespace wallheat {
 namespace {
 
 Figure figure_of_times(const std::vector<ProgramTime>& times) {
-  Figure figure{"seconds_per_plan", "seconds a plan, wall time", {}, {"seconds a plan"}};
+  Figure figure{"seconds_per_plan", "seconds per plan, wall time", {}, {"seconds per plan"}};
   Figure::Series& bars = figure.series.emplace_back();
   bars.mark = Figure::Mark::bars;
   for (const ProgramTime& time : times) {
@@ -37,7 +37,7 @@ Figure figure_of_times(const std::vector<ProgramTime>& times) {
   constexpr double max_on_linear_axis = 20;
   if (largest > max_on_linear_axis * min)
     figure.y = {
-        "seconds a plan (logarithmic)", Figure::Scale::powers_of_10, {}, min / 4, 3 * largest};
+        "seconds per plan (logarithmic)", Figure::Scale::powers_of_10, {}, min / 4, 3 * largest};
   return figure;
 }
 
@@ -47,8 +47,8 @@ void add_program_times(const CompareResults& found, Report& report) {
               "",
               {{"name", "program"},
                {"workers", "workers"},
-               {"cpu_seconds_per_plan", "CPU s a plan", {ValueFormat::seconds}},
-               {"seconds_per_plan", "s a plan", {ValueFormat::seconds}},
+               {"cpu_seconds_per_plan", "CPU s per plan", {ValueFormat::seconds}},
+               {"seconds_per_plan", "s per plan", {ValueFormat::seconds}},
                {"speedup", "speed-up", {ValueFormat::digits, 4}},
                {"seconds", "s for " + count_text(found.plans, "plan"), {ValueFormat::decimals, 1}},
                {"hours", "hours", {ValueFormat::decimals, 2}}}};
@@ -61,7 +61,7 @@ void add_program_times(const CompareResults& found, Report& report) {
   }
   report.add(std::move(table));
   if (found.times.empty()) return;
-  report.add_fact("base", found.times.size() > 1 ? "speed-ups are against" : "",
+  report.add_fact("base", found.times.size() > 1 ? "speed-ups relative to" : "",
                   found.base_time().name);
   if (found.times.size() > 1) report.add(figure_of_times(found.times));
 }
@@ -69,13 +69,13 @@ void add_program_times(const CompareResults& found, Report& report) {
 /// Adds a table with a row for each category of any time breakdown, and two columns for each file
 /// that has one.
 void add_thread_times(const CompareResults& found, Report& report) {
-  Table table{"thread_time", "where the time of all threads went", {{"name", "where"}}};
+  Table table{"thread_time", "time breakdown of all threads", {{"name", "where"}}};
   std::vector<NamedSeconds> files;  // each followed by its sum
   for (const auto& [file, seconds] : found.threads) {
     double all_s = 0;
     for (const auto& [name, entry_s] : seconds) all_s += entry_s;
     if (all_s == 0) {
-      report.add_note(fmt::format("{} does not tell where its time went", file));
+      report.add_note(fmt::format("{} has no time breakdown", file));
       continue;
     }
     files.push_back(seconds);
@@ -101,7 +101,7 @@ void add_thread_times(const CompareResults& found, Report& report) {
 void add_times(const CompareResults& found, Report& report) {
   for (const auto& [file, entries] : found.threads)
     if (std::ranges::count(found.times, file, &ProgramTime::name) == 0)
-      report.add_note(fmt::format("no session of {} left its wall time", file));
+      report.add_note(fmt::format("no session of {} has recorded its wall time", file));
   add_program_times(found, report);
   add_thread_times(found, report);
 }
@@ -117,7 +117,7 @@ void add_settings(const CompareResults& found, Report& report) {
   Table table{"settings",
               "",
               {file_column(found),
-               {"name", "what differs"},
+               {"name", "difference"},
                {"first", found.comparisons.front().first},
                {"second", is_one ? found.comparisons.front().second : "in this file"}}};
   for (const Comparison& one : found.comparisons) {
@@ -134,7 +134,7 @@ void add_counts(const CompareResults& found, Report& report) {
   using enum Comparison::Kind;
   const std::string& first = found.comparisons.front().first;
   Table table{"comparisons",
-              "answers against those of " + first,
+              "results, compared with " + first,
               {{"file", "file"},
                {"equal", "equal"},
                {"compared", "in both"},
@@ -142,7 +142,7 @@ void add_counts(const CompareResults& found, Report& report) {
                {"other_inputs", "other floor plan"},
                {"other_statuses", "other status"},
                {"only_first", "only in " + first},
-               {"only_second", "only here"},
+               {"only_second", "only in this file"},
                {"compared_fields", "fields in both"}}};
   for (const Comparison& one : found.comparisons) {
     const auto count_of = [&](Comparison::Kind kind) {
@@ -158,9 +158,8 @@ void add_counts(const CompareResults& found, Report& report) {
   report.add(std::move(table));
   for (const Comparison& one : found.comparisons)
     if (one.equal() && one.compared > 0)
-      report.add_note(fmt::format("{} and {} are identical to the last bit{}: {}", one.first,
-                                  one.second,
-                                  one.skipped_columns.empty() ? "" : " in what both tell",
+      report.add_note(fmt::format("{} and {} are bit-identical{}: {}", one.first, one.second,
+                                  one.skipped_columns.empty() ? "" : " in the columns of both",
                                   count_text(one.compared, "plan")));
 }
 
@@ -172,7 +171,7 @@ std::pair<const char*, std::string> kind_of(const Comparison::Mismatch& plan,
       return {"status",
               fmt::format("{} in {}, {} in {}", plan.first, of.first, plan.second, of.second)};
     case Comparison::Kind::floor_plan:
-      return {"floor plan", "another floor plan"};
+      return {"floor plan", "different floor plan"};
     case Comparison::Kind::only_first:
       return {"only first", "only in " + of.first};
     case Comparison::Kind::only_second:
@@ -184,13 +183,13 @@ std::pair<const char*, std::string> kind_of(const Comparison::Mismatch& plan,
 void add_mismatched_plans(const std::shared_ptr<const CompareResults>& found,
                           std::size_t max_listed, Report& report) {
   Table& table = report.add(Table{"plans_apart",
-                                  "plans that are not in both alike",
+                                  "plans that cannot be compared",
                                   {file_column(*found),
                                    {"id", "plan"},
                                    json_only_column("kind"),
                                    json_only_column("first"),
                                    json_only_column("second"),
-                                   {"what", "what differs"}}});
+                                   {"what", "difference"}}});
   table.max_text_rows = max_listed;
   table.row_source = [found](const std::function<void(const Table::Row&)>& take) {
     const auto known = [](const std::string& text) { return text.empty() ? Value() : Value(text); };
@@ -220,7 +219,7 @@ void add_columns(const CompareResults& found, Report& report) {
                             plan.empty() ? Value() : Value(plan)});
     }
     if (!one.skipped_columns.empty())
-      report.add_note(fmt::format("{} and {} are of two solvers, so these are not compared: {}",
+      report.add_note(fmt::format("{} and {} are of different solvers; columns not compared: {}",
                                   one.first, one.second, fmt::join(one.skipped_columns, ", ")));
   }
   constexpr std::size_t plans = 2;
@@ -235,7 +234,7 @@ void add_columns(const CompareResults& found, Report& report) {
 void add_histograms(const CompareResults& found, Report& report) {
   Table outliers{
       "outliers",
-      "far from the others",
+      "outliers",
       {file_column(found), {"id", "plan"}, {"difference", "difference", {.unit = "°C"}}}};
   outliers.max_text_rows = 10;
   std::size_t number = 0;
@@ -245,7 +244,7 @@ void add_histograms(const CompareResults& found, Report& report) {
     const Histogram histogram = any ? histogram_of(one.means) : Histogram();
     add_histogram(
         histogram,
-        fmt::format("plans by difference of mean_temp, {} less {}", one.second, one.first),
+        fmt::format("plans by difference of mean_temp, {} minus {}", one.second, one.first),
         "difference of mean temperature, °C", report, "plans", behind);
     for (const std::size_t i : histogram.outliers)
       outliers.rows.push_back({one.second, one.plans[i], one.means[i]});

@@ -96,8 +96,8 @@ std::string make_xdmf(const std::vector<FieldLocation>& fields,
   if (file.find(':') != std::string::npos || file.starts_with(' ') ||
       escape_control_chars(file) != file)
     throw RunError(fmt::format(
-        "an XDMF file cannot name '{}': rename it, in plain characters without ':', and without a "
-        "blank at its beginning",
+        "an XDMF file cannot refer to '{}': choose a file name without ':', control characters and "
+        "leading spaces",
         escape_control_chars(file)));
   std::map<GridShape, std::string> series;
   for (const FieldLocation& field : fields) {

@@ -259,7 +259,7 @@ class Page {
                                  (height - around_height()) / rows_ / high);
     constexpr double min = 16;
     if (side >= min) return std::floor(side);
-    throw UsageError(fmt::format("--size {}x{} leaves no room for {}", width, height,
+    throw UsageError(fmt::format("--size {}x{} is too small for {}", width, height,
                                  count_text(picture_.panels.size(), "panel")));
   }
   /// Returns a side with which all cells have an equal whole number of pixels, or all pixels an
@@ -399,8 +399,8 @@ Grid<std::uint8_t> building_cells(const FloorPlan& plan) {
 Grid<double> mask_outside(const Grid<std::uint8_t>& building, Grid<double> field) {
   if (building.rows != field.rows || building.cols != field.cols)
     throw RunError(
-        fmt::format("the plan has {} x {} cells, but the field {} x {}: they do not "
-                    "belong together",
+        fmt::format("the plan has {} x {} cells, but the field has {} x {}: they are not "
+                    "of the same plan",
                     building.rows, building.cols, field.rows, field.cols));
   return masked(std::move(field), [&](std::size_t cell) { return building.cells[cell] != 0; });
 }

@@ -96,22 +96,22 @@ void Formula::Statement::require_expression() const {
         refuse(fmt::format("it must be one value of a row, without {}", keyword));
     const std::string_view two = std::string_view(text).substr(std::min(i, text.size()), 2);
     if (two == "--" || two == "/*")
-      refuse(fmt::format("'{}' begins a comment; write - -1 for the negative of -1", two));
+      refuse(fmt::format("'{}' begins a comment; use - -1 for the negative of -1", two));
     if (std::string_view(";[]`?:@$").find(letter) != std::string_view::npos || letter == 0)
       refuse(
           fmt::format("unexpected character '{}'", letter == 0 ? "NUL" : std::string(1, letter)));
     if (letter == '\'' || letter == '"') quote = letter;
     if (letter == '(') ++depth;
-    if (letter == ')' && depth-- == 0) refuse("a closing parenthesis ')' has no opening one");
+    if (letter == ')' && depth-- == 0) refuse("unmatched closing parenthesis ')'");
   }
-  if (quote == 0 && depth > 0) refuse("it is not complete: a closing parenthesis ')' is missing");
+  if (quote == 0 && depth > 0) refuse("it is not complete: missing closing parenthesis ')'");
 }
 
 void Formula::Statement::refuse_if_column_was_meant(const std::string& quoted) const {
   const bool is_column = std::ranges::find(names, in_lower_case(quoted)) != names.end();
   if (is_column || quoted.find('_') == std::string::npos) return;
   if (const std::string hint = column_hint(quoted, names); !hint.empty())
-    refuse(fmt::format("\"{0}\" is no column, and the text is '{0}'{1}", quoted, hint));
+    refuse(fmt::format("\"{0}\" is not a column; write a string as '{0}'{1}", quoted, hint));
 }
 
 /// Rewrites the formula where SQLite would interpret it differently than intended, or throws
@@ -141,7 +141,7 @@ std::string Formula::Statement::sql() const {
       quote = letter;
       begin_word();
     } else if (letter == '&' || letter == '|') {
-      refuse(fmt::format("write {} for {}", letter == '&' ? "and" : "or", letter));
+      refuse(fmt::format("use {} instead of {}", letter == '&' ? "and" : "or", letter));
     } else if (is_letter(letter)) {
       if (!is_letter(before)) {
         begin_word();
@@ -149,9 +149,9 @@ std::string Formula::Statement::sql() const {
       }
       word += letter;
       if (word.size() == 2 && word[0] == '0' && is_digit(letter) && !is_signed)
-        refuse("a text stands in quotes, as '00042'");
+        refuse("quote strings, as in '00042'");
     } else if (letter == '<' || letter == '>') {
-      if (is_compared && before != '<') refuse("write a < b and b < c for a < b < c");
+      if (is_compared && before != '<') refuse("use a < b and b < c instead of a < b < c");
       is_compared = true;
     } else if (letter == '/') {
       sql += "*1.0";
@@ -163,7 +163,7 @@ std::string Formula::Statement::sql() const {
       sql += fmt::format("\"{}\", ", no_column);
     before = letter;
   }
-  if (quote != 0) refuse("a quote does not end");
+  if (quote != 0) refuse("unterminated quote");
   return sql;
 }
 
@@ -174,12 +174,12 @@ std::string Formula::Statement::reason(std::size_t end) const {
   if (reason == "incomplete input" || sqlite3_error_offset(database.get()) >= static_cast<int>(end))
     return "it is not complete";
   if (reason == "row value misused") return "it must be one value";
-  if (reason.starts_with("misuse of")) return reason + "; a formula sees one row";
+  if (reason.starts_with("misuse of")) return reason + "; a formula applies to one row";
   constexpr std::string_view unknown_name = "no such column: ";
   if (!reason.starts_with(unknown_name)) return reason;
   const std::string word = reason.substr(unknown_name.size());
   const std::string hint = column_hint(word, names);
-  return reason + (hint.empty() ? fmt::format("; a text stands in quotes: '{}'", word) : hint);
+  return reason + (hint.empty() ? fmt::format("; quote strings: '{}'", word) : hint);
 }
 
 void Formula::Statement::prepare(const std::string& sql, const std::string& behind) {
@@ -201,7 +201,7 @@ Formula::Statement::Statement(std::string of_option, std::string of_text,
       sqlite3_open_v2(":memory:", &opened, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, nullptr);
   database.reset(opened);
   if (result != SQLITE_OK)
-    throw RunError(fmt::format("SQLite does not start: {}", sqlite3_errstr(result)));
+    throw RunError(fmt::format("cannot initialize SQLite: {}", sqlite3_errstr(result)));
   constexpr int longest_text = 1'000'000;  // in bytes; strings in columns are shorter
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, longest_text);
   // Allow double-quoted strings, such as id == "villa", which some distributions disable.
@@ -254,7 +254,7 @@ void Formula::Statement::step(const std::vector<Value>& values) const {
   if (unknown_word.empty()) return;
   const std::string hint = did_you_mean(unknown_word, words);
   refuse(fmt::format("no such {}: '{}'{}", column_of_words, unknown_word,
-                     hint.empty() ? fmt::format("; there are {}", fmt::join(words, ", ")) : hint));
+                     hint.empty() ? fmt::format("; available: {}", fmt::join(words, ", ")) : hint));
 }
 
 Formula::Formula(std::string option, std::string text, const std::vector<RowColumn>& columns)

@@ -117,7 +117,7 @@ PlotFormat plot_format(const std::string& option, const std::filesystem::path& f
   if (ending == ".svg") return PlotFormat::svg;
   if (ending == ".pdf") return PlotFormat::pdf;
   throw UsageError(
-      fmt::format("--{} draws PNG, SVG or PDF, so name a file that ends in .png, .svg "
+      fmt::format("--{} writes PNG, SVG or PDF; use a file name that ends in .png, .svg "
                   "or .pdf, not {}",
                   option, file.string()));
 }
@@ -226,7 +226,7 @@ std::string Plot::draw(PlotFormat format, int dpi) const {
   add_text(script_.size());
   auto picture = run_gnuplot(script);
   if (!picture)
-    throw RunError("plots are drawn by gnuplot, which is not installed here (Debian: gnuplot-nox)");
+    throw RunError("gnuplot not found, which draws the figures; install it (Debian: gnuplot-nox)");
   return *std::move(picture);
 }
 

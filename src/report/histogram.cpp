@@ -109,9 +109,9 @@ Figure& add_histogram(const Histogram& histogram, const std::string& name, const
   Figure& figure = report.add(Figure{"histogram" + behind, name, {axis}});
   if (histogram.bins.empty()) return figure;
   if (const std::size_t beyond = histogram.outliers.size(); beyond > 0)
-    figure.name += fmt::format(" ({} beyond)", beyond);
+    figure.name += fmt::format(" ({} outliers not shown)", beyond);
   const Histogram::Bin& first = histogram.bins.front();
-  figure.y.name = fmt::format("{} in {:.3g} °C", counted, first.to - first.from);
+  figure.y.name = fmt::format("{} per {:.3g} °C", counted, first.to - first.from);
   figure.series.push_back(std::move(bars));
   return figure;
 }
@@ -162,8 +162,8 @@ struct CellCounter {
     const auto field = reader.field(index);
     if (!field)
       throw RunError(fmt::format(
-          "plan {} has no stored field whose cells could be counted again: name the thresholds "
-          "when the plans are solved, or run with --save-fields",
+          "plan {} has no stored field whose cells can be counted again; set the thresholds of the "
+          "run, or run with --save-fields",
           escape_control_chars(row.id)));
     try {
       return count_in(row, *field);
@@ -176,7 +176,7 @@ struct CellCounter {
   [[nodiscard]] CellCounts count_in(const PlanResult& row, const Grid<double>& field) const {
     const FloorPlan plan = plans.load(row.id);
     if (plan_hash(plan) != row.input_hash)
-      refuse(row, fmt::format("it is not the one in {} any more", plans.path().string()));
+      refuse(row, fmt::format("it differs from the plan that is now in {}", plans.path().string()));
     const bool is_bounded = !std::isnan(row.error_bound);
     const auto [statistics, uncertain] = summarize_cells(
         interior_values(field, plan.interior), thresholds, is_bounded ? row.error_bound : 0);
@@ -206,7 +206,7 @@ Rows recount_cells(const ResultReader& reader, const PlanSource& plans,
       const std::optional<CellCounts>& counted = counts[i++];
       if (counted && counted->rooms.size() != row.rooms.size())
         CellCounter::refuse(
-            row, fmt::format("the file has {}, and its plan has {}",
+            row, fmt::format("the file has {}, but its plan has {}",
                              count_text(row.rooms.size(), "room"), counted->rooms.size()));
       if (counted) counted->apply_to(row);
       take(row);

@@ -40,8 +40,8 @@ void sort_by_names(const std::vector<std::string>& names, const JobListing& list
     std::vector<std::string> known;
     for (const PartitionWaits& partition : extract_waits(listing, {}, qos).partitions)
       known.push_back(partition.name);
-    throw RunError(fmt::format("no job in the listing was in the partition '{}'; there are {}{}",
-                               name, fmt::join(known, ", "), did_you_mean(name, known)));
+    throw RunError(fmt::format("no job in the listing was in partition '{}'; available: {}{}", name,
+                               fmt::join(known, ", "), did_you_mean(name, known)));
   }
   std::ranges::stable_sort(partitions, {}, [&](const PartitionWaits& partition) {
     return std::ranges::find(names, partition.name) - names.begin();
@@ -142,13 +142,13 @@ Report make_report(const QueueForecast& queues) {
   for (const PartitionForecast& queue : queues.queues) starts += queue.all.forecast.jobs;
   report.add_fact(
       "started", "jobs", counts.started, {},
-      fmt::format(" started, {} wait or were cancelled first{}", counts.waiting,
+      fmt::format(" started, {} are pending or were cancelled before their start{}", counts.waiting,
                   queues.own_jobs ? fmt::format("; from your {} own jobs", starts) : ""));
   report.add_json_fact("waiting", counts.waiting);
   report.add_json_fact("records", counts.records);
   report.add_json_fact("own_jobs", queues.own_jobs);
   report.add_fact("same_burst",
-                  counts.burst_duplicates + counts.never_eligible > 0 ? "left out" : "",
+                  counts.burst_duplicates + counts.never_eligible > 0 ? "excluded" : "",
                   counts.burst_duplicates, {},
                   fmt::format(" tasks that started together with another of their array, {} jobs "
                               "that were never eligible",

@@ -156,7 +156,7 @@ class Reader {
     }
     for (const Series& series : recording_.series)
       if (!series.curve.y.empty()) return std::move(recording_);
-    refuse_all("holds no sample");
+    refuse_all("contains no sample");
   }
 
  private:
@@ -171,7 +171,8 @@ class Reader {
 
   [[nodiscard]] double number(std::string_view word) const {
     const auto value = finite_number(word);
-    if (!value) lines_.throw_at_line(fmt::format("'{}' is no number", escape_control_chars(word)));
+    if (!value)
+      lines_.throw_at_line(fmt::format("'{}' is not a number", escape_control_chars(word)));
     return *value;
   }
 
@@ -191,8 +192,7 @@ class Reader {
     const Words names = cells_in(line_);
     for (std::size_t i = 2; i < names.size(); ++i)
       (void)curve(std::string(names[i]), unit_of_column(names[i]));
-    if (recording_.series.size() + 2 != names.size())
-      lines_.throw_at_line("a column is there twice");
+    if (recording_.series.size() + 2 != names.size()) lines_.throw_at_line("duplicate column");
     while (next_line()) {
       const Words cells = cells_in(line_);
       require_width(cells.size(), names.size());
@@ -222,8 +222,7 @@ class Reader {
       }
       const auto gpu = std::find(names.begin(), names.end(), "gpu");
       if (gpu == names.end() || in_heading || units.size() != names.size())
-        lines_.throw_at_line(
-            "there is no heading of 'nvidia-smi dmon' above, with names and units");
+        lines_.throw_at_line("missing heading of 'nvidia-smi dmon' with names and units");
       require_width(words.size(), names.size());
       add_dmon_row(names, units, words, static_cast<std::size_t>(gpu - names.begin()));
     } while (next_line());

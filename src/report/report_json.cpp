@@ -217,7 +217,7 @@ void write_json(const Report& report, std::ostream& out) {
 }
 
 Report parse_report(const std::string& file, const std::string& text) {
-  const std::string refusal = file + " is not what 'wallheat COMMAND --json' printed";
+  const std::string refusal = file + " is not the output of 'wallheat COMMAND --json'";
   try {
     const Json json = Json::parse(text);
     const Json& layout = json.at("layout");

@@ -128,7 +128,7 @@ const std::string_view page_script = R"(
         from = 0;
         const keys = lines.map(text => text.split('\t')[column]);
         const sign = down ? -1 : 1;
-        // What has no value comes last, either way.
+        // Rows without a value come last in both directions.
         order.sort(head.className === 'r'
           ? (a, b) => isNaN(keys[a]) - isNaN(keys[b]) || sign * (keys[a] - keys[b]) || a - b
           : (a, b) => sign * texts.compare(keys[a], keys[b]) || a - b);
@@ -189,8 +189,8 @@ class PageWriter {
   }
   void end() {
     if (!svgs_)
-      out_ << "<p>The figures are missing: gnuplot, which draws them, is not installed where this "
-              "page was made (Debian: gnuplot-nox).</p>\n";
+      out_ << "<p>The figures are missing, because gnuplot was not installed where this page was "
+              "created (Debian: gnuplot-nox).</p>\n";
     out_ << "<p class=small>Model of all temperatures: heat conduction in two dimensions between "
             "walls at fixed temperatures, without air, insulation, windows or heating "
             "power.</p>\n<p class=small>wallheat "
@@ -269,7 +269,7 @@ class PageWriter {
           "<p class=first>The first {} of {}; with JavaScript the page shows and sorts {}.</p>\n",
           max, all, kept);
     if (is_long && kept < all)
-      out_ << fmt::format("<p>This page has room for {} of {}.</p>\n", kept, all);
+      out_ << fmt::format("<p>This page contains only {} of {}.</p>\n", kept, all);
     if (is_long) out_ << "<pre hidden>\n" << lines << "</pre>";
     out_ << (table.is_collapsed ? "</details></section>\n" : "</section>\n");
   }

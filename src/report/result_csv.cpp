@@ -182,7 +182,7 @@ std::optional<Layout> parse_header(std::string_view line, const ListingLines& li
       if (!column) continue;
       std::optional<std::size_t>& place = layout.columns.at(*column);
       if (place)
-        lines.throw_at_line(fmt::format("the columns '{}' and '{}' are both {}; remove one of them",
+        lines.throw_at_line(fmt::format("columns '{}' and '{}' are both {}; remove one of them",
                                         heads[*place], heads[i], printed_columns.at(*column).name));
       place = i;
     }
@@ -292,8 +292,8 @@ void require_no_binary_format(const std::string& file, std::string_view begin) {
                                                                  {"%PDF", "a PDF document"}})
     if (begin.starts_with(magic))
       throw RunError(fmt::format(
-          "{} is {}, not the printed results of plans; name a CSV or an output of a job with a "
-          "line per plan: building_id, mean_temp, std_temp, pct_above_18, pct_below_15",
+          "{} is {}, not a list of printed results; use a CSV or a job output with one line per "
+          "plan: building_id, mean_temp, std_temp, pct_above_18, pct_below_15",
           file, what));
   if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff"))
     throw RunError(fmt::format("{0} is encoded in UTF-16; convert it: {1} '{0}' > results.csv",
@@ -364,8 +364,9 @@ void CsvReader::read(const std::string& file) {
   }
   if (csv_.plans.size() == known && repeated == 0)
     throw RunError(fmt::format(
-        "{} holds no plan; a result is a line with building_id, mean_temp, std_temp, pct_above_18 "
-        "and pct_below_15, or has a header above it that names building_id and some of the others",
+        "{} contains no result; a result is a line with building_id, mean_temp, std_temp, "
+        "pct_above_18 and pct_below_15, or follows a header with building_id and some of the "
+        "others",
         file));
   csv_.skipped_lines += skipped;
   if (skipped > 0)
@@ -384,8 +385,8 @@ std::optional<CsvResult> CsvReader::parse_line(std::string_view line, const Layo
   if (cells.size() == layout.width) return parse_cells(std::move(cells), layout, is_below_header);
   const auto refuse = [&] {
     lines_->throw_at_line(
-        fmt::format("{} in place of {}{}", count_text(cells.size(), "value"), layout.width,
-                    is_below_header ? ", which the header names"
+        fmt::format("{} instead of {}{}", count_text(cells.size(), "value"), layout.width,
+                    is_below_header ? " in the header"
                                     : ": building_id, mean_temp, std_temp, pct_above_18, "
                                       "pct_below_15; add a header that names the columns"));
   };
@@ -451,7 +452,7 @@ std::optional<CsvResult> CsvReader::parse_cells(std::vector<std::string_view> ce
     lines_->throw_at_line(
         fmt::format("'{}' is not a number", words.front().substr(0, ListingLines::longest)));
   }
-  if (result.id.empty()) lines_->throw_at_line("there is no id");
+  if (result.id.empty()) lines_->throw_at_line("the ID is missing");
   for (const char mark : marks) require_decimal_mark(mark);
   require_valid_numbers(result, layout.thresholds);
   return result;
@@ -480,7 +481,7 @@ void CsvReader::require_valid_numbers(const CsvResult& result, const Thresholds&
   }
   if (above && below && thresholds.above >= thresholds.below &&
       above->value + below->value > 100.1 + above->rounding_error + below->rounding_error)
-    lines_->throw_at_line(fmt::format("{} % above {} °C and {} % below {} °C are more than all",
+    lines_->throw_at_line(fmt::format("{} % above {} °C and {} % below {} °C exceed 100 %",
                                       above->value, thresholds.above, below->value,
                                       thresholds.below));
 }
@@ -578,10 +579,10 @@ void remove_unavailable_plans(ResultCsv& csv, const PlanSource& source) {
   });
   if (csv.unavailable.empty()) return;
   if (csv.plans.empty())
-    throw RunError(
-        fmt::format("{} has none of the {} in {} (the first: {}); name the plans of these results "
-                    "with --data",
-                    source.path().string(), count_text(count, "plan"), csv.name, reason));
+    throw RunError(fmt::format(
+        "{} contains none of the {} in {} (the first: {}); set the plans of these results "
+        "with --data",
+        source.path().string(), count_text(count, "plan"), csv.name, reason));
   csv.notes.push_back(fmt::format(
       "{} of the {} in {} {} available in {} (the first that is not: "
       "{})",

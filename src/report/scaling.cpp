@@ -108,27 +108,30 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
     if (!row.device.starts_with("cpu")) gpus.emplace(row.host, row.rank);
   });
   if (pending > 0)
-    throw RunError(fmt::format("{}: {} of {} plans are not solved yet; finish it with --resume",
-                               file, pending, reader.count()));
+    throw RunError(
+        fmt::format("{}: {} of {} plans are not solved yet; finish the run with --resume", file,
+                    pending, reader.count()));
   std::set<std::size_t> workers;
   for (const Attributes& session : reader.sessions()) {
     if (merged_parts(session) || is_from_part(session))
       throw RunError(file +
-                     " was merged from parts, which may have run at the same time or not; name "
+                     " was merged from shard files, which may not have run at the same time; use "
                      "files of single runs");
     const auto count = worker_count(session);
     if (!count && text_in(session, "solved") == "0") continue;
     if (!session.contains("seconds") || !count)
-      throw RunError(file +
-                     ": one of its sessions was killed and left no time; name files of runs that "
-                     "ended by themselves");
+      throw RunError(
+          file +
+          ": one of its sessions was killed and did not record its time; use files of runs that "
+          "were not killed");
     workers.insert(*count);
   }
   const double seconds = wall_time(reader.sessions()).seconds;
-  if (workers.empty() || !(seconds > 0)) throw RunError(file + " does not say how long it took");
+  if (workers.empty() || !(seconds > 0)) throw RunError(file + " has no recorded run time");
   if (workers.size() > 1)
-    throw RunError(fmt::format("{}: its sessions had {} and {} workers, so its time is of neither",
-                               file, *workers.begin(), *workers.rbegin()));
+    throw RunError(
+        fmt::format("{}: its sessions had {} and {} workers, so its time belongs to neither number",
+                    file, *workers.begin(), *workers.rbegin()));
   return {*workers.begin(), seconds,     reader.count(),
           hosts.size(),     gpus.size(), spent.cores_were_shared()};
 }
@@ -141,12 +144,12 @@ void require_comparable(const std::string& first_file, const ResultReader& first
                                  file, difference));
   };
   require(first.settings() == reader.settings(),
-          "were solved with other settings ('wallheat compare' names them)");
+          "were solved with different settings ('wallheat compare' lists them)");
   const auto is_same = [](const PlanResult& a, const PlanResult& b) {
     return a.id == b.id && a.input_hash == b.input_hash;
   };
   if (same_plans)
-    require(std::ranges::equal(first.rows(), reader.rows(), is_same), "hold other plans");
+    require(std::ranges::equal(first.rows(), reader.rows(), is_same), "contain different plans");
 }
 
 namespace {
@@ -229,7 +232,7 @@ void add_remarks(const Scaling& scaling, Report& report) {
       report.add_note(fmt::format(
           "{}{} workers are slower than {}: {} s, not {} s{}", is_replay ? scaling.name + ": " : "",
           point.workers, scaling.fastest.workers, seconds_text(point.seconds),
-          seconds_text(scaling.fastest.seconds), is_replay ? "" : "; the fit leaves them out"));
+          seconds_text(scaling.fastest.seconds), is_replay ? "" : "; the fit excludes them"));
 }
 
 /// Adds the limits of the speed-up: by Amdahl's law, or for each replay by its longest plan.
@@ -241,7 +244,7 @@ void add_limits(const std::vector<Scaling>& scalings, Report& report) {
                     ", the parallel share of the work: Amdahl's law fitted to all points");
     const double limit = scalings.front().limit();
     report.add_fact("largest_speedup", std::isfinite(limit) ? "S(inf)" : "", limit, two_decimals,
-                    " = 1 / (1 - F): the speed-up that no number of workers exceeds");
+                    " = 1 / (1 - F): limit of the speed-up for any number of workers");
     if (std::isinf(limit)) report.add_text_fact("S(inf)", "no limit, as F is 1");
   } else {
     Table table{"limits",
@@ -287,7 +290,7 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
   }
   const double share = first.parallel_share;
   if (first.longest_plan)
-    add_curve(fmt::format("at most {}, by the longest plan", limit_text(limit)), false,
+    add_curve(fmt::format("limit {}, by the longest plan", limit_text(limit)), false,
               [&](double workers) { return std::min(workers, limit); });
   else if (!std::isnan(share))
     add_curve(fmt::format("Amdahl with F = {:.3f}, S(inf) = {}", share, limit_text(limit)), false,
@@ -311,17 +314,17 @@ Report make_report(const std::vector<Scaling>& scalings, const std::string& sour
 }
 
 Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
-  const std::string title = "seconds a plan of " + count_text(points.front().workers, "worker");
+  const std::string title = "seconds per plan with " + count_text(points.front().workers, "worker");
   Report report{title};
   Table table{"points",
               "",
               {{"plans", "plans"},
                {"seconds", "time s", {ValueFormat::seconds}},
-               {"seconds_per_plan", "s a plan", {ValueFormat::seconds}},
+               {"seconds_per_plan", "s per plan", {ValueFormat::seconds}},
                {"plans_per_s", "plans/s", {ValueFormat::digits, 3}},
                json_only_column("cores_were_shared")}};
   Figure figure{
-      "seconds_per_plan", title, {"plans", Figure::Scale::powers_of_2}, {"seconds a plan"}};
+      "seconds_per_plan", title, {"plans", Figure::Scale::powers_of_2}, {"seconds per plan"}};
   figure.y.from = 0;
   Figure::Series& curve = figure.series.emplace_back();
   curve.mark = Figure::Mark::points_and_line;

@@ -30,7 +30,7 @@ std::map<std::string, std::string> plans_at_work(const ShardFileStatus& part) {
           "for {} at rank {} on {}", duration_text(plan.seconds + part.status_age_if_running_s()),
           worker.rank, worker.host);
       if (!part.is_running())
-        texts[plan.id] = "ran " + text + ", when the run was last heard of";
+        texts[plan.id] = "ran " + text + ", at the last message of the run";
       else if (worker.state == "working")
         texts[plan.id] = "runs " + text;
       else  // another worker may solve it, too
@@ -50,12 +50,12 @@ std::string reason_of(const PlanResult& row, const ShardFileStatus& part) {
     case PlanStatus::failed:
       return "failed " + starts + error;
     case PlanStatus::pending:
-      return (part.is_running() ? "runs or waits to run again " : "has no answer ") + starts +
+      return (part.is_running() ? "runs or waits to run again " : "has no result ") + starts +
              error;
     case PlanStatus::max_iterations:
       return fmt::format(
-          "stopped after {} iterations, the last of which changed {:.3g} °C: raise "
-          "--max-iterations, or take --solver steady",
+          "stopped after {} iterations, the last of which had a delta of {:.3g} °C; raise "
+          "--max-iterations, or use --solver steady",
           row.iterations, row.last_delta);
     case PlanStatus::empty:
       return "has no interior cell, so there is nothing to solve";
@@ -63,7 +63,9 @@ std::string reason_of(const PlanResult& row, const ShardFileStatus& part) {
       break;
   }
   if (row.attempts > 1) return "solved " + starts;
-  return row.fell_back != 0 ? "solved by the exact iteration, where fastforward gains nothing" : "";
+  return row.fell_back != 0
+             ? "solved by plain iteration, because fastforward is not faster for this plan"
+             : "";
 }
 
 /// Adds a row for each plan for which reason_of() returns a reason, and one row without an ID for
@@ -92,10 +94,10 @@ void add_reasons(const ShardFileStatus& part, std::vector<Table::Row>& rows) {
     rows.push_back({part.name(), Value(),
                     count_text(running, "more plan") + (running == 1 ? " runs" : " run")});
   if (waiting > running)
-    rows.push_back({part.name(), Value(),
-                    fmt::format("{} {}", count_text(waiting - running, "plan"),
-                                part.is_running() ? "not started yet, waiting for a free worker"
-                                                  : "never started")});
+    rows.push_back(
+        {part.name(), Value(),
+         fmt::format("{} {}", count_text(waiting - running, "plan"),
+                     part.is_running() ? "not started, waiting for a worker" : "never started")});
 }
 
 std::string running_text(const PlanCounts& plans) {
@@ -108,7 +110,7 @@ std::string states_text(const FileStatus& status) {
   constexpr std::size_t max_named = 10;
   std::map<RunState, std::vector<std::size_t>> numbers;
   for (const ShardFileStatus& part : status.parts) numbers[part.state].push_back(part.shard.number);
-  std::string text = count_text(status.parts.size(), "part");
+  std::string text = count_text(status.parts.size(), "shard");
   for (const auto& [state, parts] : numbers) {
     text += fmt::format(", {} {}", parts.size(), to_string(state));
     if (state != RunState::closed && parts.size() <= max_named)
@@ -122,7 +124,7 @@ std::string states_text(const FileStatus& status) {
 /// contains the table if it has a name.
 Table table_of(const FileStatus& status, const Json& json, const char* key, const char* name,
                std::vector<Table::Column> columns) {
-  columns.insert(columns.begin(), {"part", "part"});
+  columns.insert(columns.begin(), {"part", "shard"});
   if (!status.is_array()) columns.front().hide();
   Table table{key, name, std::move(columns)};
   if (table.name.empty()) table.hide();
@@ -141,7 +143,7 @@ Table shard_table(const FileStatus& status, const Json& json) {
   for (const char* name : {"state", "solved", "failed", "pending", "running", "why"})
     columns.push_back({name, name});
   Table table =
-      table_of(status, json, "parts", status.is_array() ? "parts" : "", std::move(columns));
+      table_of(status, json, "parts", status.is_array() ? "shards" : "", std::move(columns));
   // In text output, the parts that need attention come first.
   constexpr std::size_t why = 6;
   std::ranges::stable_sort(table.rows, {},
@@ -177,7 +179,7 @@ void add_workers(Report& report, const FileStatus& status, const Json& json) {
   if (!any_gpu) workers.columns[gpu_column].hide();
   report.add(std::move(workers));
   report.add(table_of(status, json, "running_plans",
-                      heading("plans at workers", "plans at workers then"),
+                      heading("plans in progress", "plans in progress at the last message"),
                       {{"rank", "rank"},
                        {"worker", "worker"},
                        {"id", "plan"},
@@ -215,9 +217,9 @@ void add_facts(Report& report, const FileStatus& status, const Json& json) {
   fact("plans_per_s", "");
   if (plans.plans_per_s && (any_is_running || *plans.plans_per_s > 0))
     report.add_text_fact("rate",
-                         rate_text(*plans.plans_per_s) + (any_is_running ? "" : " at last"));
+                         rate_text(*plans.plans_per_s) + (any_is_running ? "" : " at the end"));
   fact("seconds_left", "left", {ValueFormat::duration},
-       is_array ? " of the parts that are being written" : "");
+       is_array ? " for the shards that are being written" : "");
   fact("workers_by_state", "workers");
   if (!is_array && first.run)
     report.add_text_fact(
@@ -240,10 +242,10 @@ Report make_report(const FileStatus& status, bool why) {
   report.add(shard_table(status, json));
   add_workers(report, status, json);
   report.add(table_of(status, json, "failed_plans", status.is_array() ? "" : "failed plans",
-                      {{"id", "plan"}, {"attempts", "starts"}, {"error", "why"}}));
+                      {{"id", "plan"}, {"attempts", "attempts"}, {"error", "error"}}));
   if (!why) return report;
   const Table& reasons = report.add(table_of_reasons(status));
-  if (reasons.rows.empty()) report.add_note("every plan was solved at its first start");
+  if (reasons.rows.empty()) report.add_note("every plan was solved at the first attempt");
   return report;
 }
 

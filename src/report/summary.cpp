@@ -207,7 +207,7 @@ void add_coverage(const Summary& summary, const SummaryInput& of, Report& report
   report.add_json_fact("where", of.where.empty() ? Value() : Value(of.where));
   report.add_json_fact("plans_of_file", all);
   std::string text = fmt::format("{} of {} plans", covered, all);
-  if (!of.where.empty()) text += fmt::format(", those for which {} holds", of.where);
+  if (!of.where.empty()) text += fmt::format(", where {}", of.where);
   if (!of.missing_text.empty()) text += "; " + of.missing_text;
   if (covered < all) report.add_text_fact("averages over", text);
   for (const Fact& fact : of.missing) report.add(fact);
@@ -286,7 +286,7 @@ void add_solver(const Summary& summary, const Thresholds& thresholds, Report& re
   if (summary.has_unknown_uncertainty) {
     report.add_json_fact("uncertain_cells", Value());
     report.add_text_fact("uncertain cells",
-                         "unknown: with other thresholds than the run's, fastforward has no bound");
+                         "unknown: fastforward has bounds only for the thresholds of the run");
     return;
   }
   add("uncertain_cells", "uncertain cells", summary.uncertain_cells, {},
@@ -309,7 +309,7 @@ std::string small_rooms_text(std::size_t min_cells, std::size_t small, std::size
   std::string text;
   if (min_cells > 1) text = fmt::format(" of at least {} cells; {} smaller", min_cells, small);
   if (corners > 0)
-    text += fmt::format("{} {} of fewer than {} cells (--min-cells {} leaves such corners out)",
+    text += fmt::format("{} {} of fewer than {} cells (--min-cells {} excludes such corners)",
                         text.empty() ? "," : ";", corners, corner_cells, corner_cells);
   return text;
 }
@@ -325,8 +325,8 @@ void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Repo
              wall->rank, ", of rank ", report);
   std::string more = ", " + rate_text(wall->plans / wall->seconds);
   if (wall->all_sessions > 1)
-    more += fmt::format(" ({} of {} sessions; one that was killed leaves no figures)",
-                        wall->sessions, wall->all_sessions);
+    more += fmt::format(" ({} of {} sessions; killed sessions have no record)", wall->sessions,
+                        wall->all_sessions);
   report.add_fact("wall_seconds", wall->seconds > 0 ? "wall time" : "", wall->seconds,
                   {ValueFormat::duration}, more);
   report.add_json_fact("sessions_with_figures", wall->sessions);
@@ -347,8 +347,8 @@ void add_means(const Summary& summary, std::size_t max_bins, Report& report) {
                                               {"median", median(summary.means), true}})
       figure.add_vertical_line(fmt::format("{} {:#.4g} °C", name, at), at, 0, highest, is_dashed);
   }
-  Table& outliers = report.add(Table{
-      "outliers", "far from the others", {{"id", "plan"}, {"mean_temp", "mean", {.unit = "°C"}}}});
+  Table& outliers = report.add(
+      Table{"outliers", "outliers", {{"id", "plan"}, {"mean_temp", "mean", {.unit = "°C"}}}});
   outliers.max_text_rows = 10;
   for (const std::size_t i : histogram.outliers)
     outliers.rows.push_back({summary.ids[i], summary.means[i]});
@@ -383,8 +383,8 @@ void add_plans_to_name(const Summary& summary, const Thresholds& thresholds, Rep
             {{"id", "plan"},
              {"room", "room"},
              {"mean_temp", "mean", celsius},
-             {"min_temp", "least", celsius},
-             {"max_temp", "largest", celsius},
+             {"min_temp", "min", celsius},
+             {"max_temp", "max", celsius},
              {"pct_below", side_text("below", thresholds.below), {ValueFormat::decimals, 1, "%"}},
              {"cells", "cells"},
              {"rows", "rows"},
@@ -403,13 +403,13 @@ void add_failures(const Summary& summary, const std::string& file, Report& repor
   Table& causes = report.add(Table{
       "failures",
       "failed plans",
-      {{"plans", "plans"}, {"cause", "cause"}, {"ids", "such as"}, {"again", "to try one again"}}});
+      {{"plans", "plans"}, {"cause", "cause"}, {"ids", "such as"}, {"again", "to retry one"}}});
   for (const auto& [text, cause] : summary.causes)
     causes.rows.push_back({cause.plans, cause.plans == 1 ? cause.error : text,
                            fmt::format("{}", fmt::join(cause.ids, ", ")),
                            fmt::format("wallheat solve {} --data PLANS", cause.ids.front())});
   if (!summary.failed.empty() && !file.empty())
-    report.add_note("All of them again, once their input is mended: " + resume_command(file) +
+    report.add_note("To retry all of them after fixing their input: " + resume_command(file) +
                     retry_failed_suffix);
 }
 
@@ -451,8 +451,7 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
   if (is_page) add_distribution(of, report);
   // A time breakdown contains more than the phases of plans.
   if (breakdowns.empty())
-    report.add(
-        table_of_seconds("phases", "where the time of solver threads went", phases_of(summary)));
+    report.add(table_of_seconds("phases", "time breakdown of solver threads", phases_of(summary)));
   if (wall) add_gpu_times(*wall, report);
   add_plans_to_name(summary, of.thresholds, report);
   add_failures(summary, of.file, report);

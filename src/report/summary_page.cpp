@@ -135,7 +135,7 @@ void add_run_info(const SummaryInput& of, const std::vector<SlotTimeline>& slots
          {std::pair("command_line", &commands), {"started_utc", &started}, {"ended_utc", &ended}})
       if (session.contains(name)) texts->insert(session.at(name));
   }
-  if (parts > 0) page.add_text_fact("merged from", count_text(parts, "part"));
+  if (parts > 0) page.add_text_fact("merged from", count_text(parts, "shard file"));
   add("command", commands, ", listed under sessions");
   std::set<std::string> hosts;
   for (const SlotTimeline& slot : slots) hosts.insert(slot.host);
@@ -164,7 +164,7 @@ void add_distribution(const SummaryInput& of, Report& page) {
   const auto [left, right] = std::ranges::minmax(means);
   const auto [low, high] = std::ranges::minmax(deviations);
   Figure& figure = page.add(Figure{"spread",
-                                   "mean and spread of each plan",
+                                   "mean and standard deviation of each plan",
                                    {"mean temperature, °C"},
                                    {"standard deviation, °C"}});
   add_bins(figure, {std::floor(left), std::floor(right) + 1, 90},
@@ -186,12 +186,12 @@ void add_predictions(const SummaryInput& of, Report& page) {
     if (ratio > 0 && std::isfinite(ratio)) ratios.push_back(ratio);
   });
   if (ratios.empty()) {
-    page.add_note("No plan's time was predicted: the run was too short.");
+    page.add_note("No plan has a predicted time: the run was too short.");
     return;
   }
   const auto [min, max] = std::ranges::minmax(ratios);
   page.add_note(fmt::format(
-      "The time of {} was predicted. The actual one was {:.2f} to {:.2f} times as long, with a "
+      "The time of {} was predicted. The actual time was {:.2f} to {:.2f} times as long, with a "
       "median of {:.2f}.",
       count_text(ratios.size(), "plan"), min, max, median(ratios)));
 }
@@ -208,7 +208,7 @@ void add_plan_table(const SummaryInput& of, Report& page) {
     if (column.key == "pct_below") column.name = fmt::format("% below {} °C", of.thresholds.below);
     if (column.key == "pct_above") column.name = fmt::format("% above {} °C", of.thresholds.above);
   }
-  page.add_note(fmt::format("wallheat list {} prints all of them.", of.file));
+  page.add_note(fmt::format("'wallheat list {}' prints all of them.", of.file));
 }
 
 }  // namespace wallheat

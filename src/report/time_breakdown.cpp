@@ -92,8 +92,8 @@ NamedSeconds times_on_gpus(const GpuTimeTotals& times) {
 }  // namespace
 
 void add_gpu_times(const WallTime& wall, Report& report) {
-  report.add(table_of_seconds("on_gpus", "where the time of plans on GPUs went",
-                              times_on_gpus(wall.on_gpus)));
+  report.add(
+      table_of_seconds("on_gpus", "time breakdown of plans on GPUs", times_on_gpus(wall.on_gpus)));
   if (!wall.kernels.empty()) report.add_note(wall.kernels);
 }
 
@@ -215,11 +215,11 @@ std::vector<TimeBreakdown> time_breakdowns(const std::vector<SlotTimeline>& slot
                               {"other work on plans", sum.other_in_plans},
                               {"start: until a thread's first plan", sum.before_first},
                               {"between plans: waiting for rank 0", between},
-                              {"no work left for this thread", gaps - between},
+                              {"no plans left for the thread", gaps - between},
                               {"end of the run", std::min(end_of_run, sum.after_last)},
-                              {"lost to failures", failed},
-                              {"repeated copies", repeated},
-                              {"cut short by the end", abandoned}});
+                              {"failed attempts", failed},
+                              {"duplicate results", repeated},
+                              {"aborted at the end", abandoned}});
     breakdowns.push_back(breakdown);
   }
   return breakdowns;
@@ -258,7 +258,7 @@ namespace {
 /// Adds the sum of all time breakdowns, which is 100 % of the time of their slots.
 void add_time_breakdowns(const std::vector<TimeBreakdown>& breakdowns, Report& page) {
   Table& table = page.add(Table{"thread_time",
-                                "where the time went",
+                                "time breakdown",
                                 {{"name", "where"},
                                  {"seconds", "thread time", {ValueFormat::duration}},
                                  {"percent", "share", {ValueFormat::decimals, 2, "%"}}}});
@@ -277,7 +277,7 @@ void add_time_breakdowns(const std::vector<TimeBreakdown>& breakdowns, Report& p
               ? fmt::format("all: {} sessions", breakdowns.size())
               : fmt::format("all: {} threads x {}", first.threads, duration_text(first.wall_s)),
           total_s);
-  add_row("of it on a core, for plans", cpu_s);
+  add_row("CPU time of plans", cpu_s);
 }
 
 /// Adds a figure of the load of each slot over time, with one row per slot.
@@ -290,10 +290,11 @@ void add_threads(std::span<const SlotTimeline> slots, const TimeBreakdown& break
   constexpr std::array names{"busy up to 25 %", "up to 50 %", "up to 75 %", "up to 100 %"};
   const std::size_t shown = std::min(slots.size(), max_shown);
   if (shown < slots.size())
-    page.add_note(fmt::format("The first {} of {} threads are drawn.", shown, slots.size()));
-  Figure& figure = page.add(Figure{"threads" + suffix,
-                                   "threads over time" + suffix,
-                                   {"s since the session began", {}, {}, 0.0, breakdown.wall_s}});
+    page.add_note(fmt::format("The first {} of {} threads are shown.", shown, slots.size()));
+  Figure& figure =
+      page.add(Figure{"threads" + suffix,
+                      "threads over time" + suffix,
+                      {"s since the start of the session", {}, {}, 0.0, breakdown.wall_s}});
   figure.is_sequential = true;
   for (const char* name : names)
     figure.series.push_back({.name = name, .mark = Figure::Mark::rectangles});
@@ -328,8 +329,8 @@ void add_session_times(const std::vector<TimeBreakdown>& breakdowns,
   constexpr std::size_t few = 3;
   if (breakdowns.size() > few) {
     page.add_note(
-        fmt::format("The threads of {} sessions are not drawn. The page of a part draws "
-                    "its own.",
+        fmt::format("The threads of {} sessions are not shown. The page of a shard file "
+                    "shows its threads.",
                     breakdowns.size()));
     return;
   }

@@ -112,7 +112,7 @@ std::string answer_text(const RequiredTemperature& needed, const NeedOfAll& all)
     case Feasibility::already_warm:
       return fmt::format("{} are already warm enough, however cold the wall is", rooms);
     case Feasibility::not_warmed:
-      return fmt::format("these walls do not warm {} enough, at {:.6g} °C (--max) or less", rooms,
+      return fmt::format("these walls cannot warm {} enough at {:.6g} °C (--max) or less", rooms,
                          all.question.max);
     case Feasibility::reachable:
       break;
@@ -200,7 +200,7 @@ void add_verdicts(const NeedOfAll& all, Report& report) {
       100 * static_cast<double>(not_warmed) / static_cast<double>(all.rooms.size()),
       all.question.max);
   if (corners > 0)
-    text += fmt::format("; {} of fewer than {} cells (--min-cells {} leaves such corners out)",
+    text += fmt::format("; {} of fewer than {} cells (--min-cells {} excludes such corners)",
                         corners, corner_cells, corner_cells);
   report.add_text_fact(std::string(to_string(Feasibility::not_warmed)), text);
 }
@@ -212,8 +212,8 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
   const bool is_area = question.area_share > 0;
   const bool has_area = question.cell_metres > 0;
   Table table{"each_room",
-              is_one ? "its rooms, the warmest wall first"
-                     : fmt::format("the {} that need the warmest walls, up to {:.6g} °C",
+              is_one ? "rooms, highest required temperature first"
+                     : fmt::format("the {} that require the warmest walls, up to {:.6g} °C",
                                    all.word(), question.max),
               {{"id", "plan"}, {"room", "room"}, {"cells", "cells"}}};
   if (is_one) table.columns.front().hide();
@@ -226,7 +226,7 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
     add({"mean_now", "mean now", {ValueFormat::decimals, 3, "°C"}});
     add({"per_degree", "°C per °C", {ValueFormat::decimals, 4}});
   }
-  add({"needed", "needs", {ValueFormat::decimals, 3, "°C"}});
+  add({"needed", "required", {ValueFormat::decimals, 3, "°C"}});
   add({"uncertainty", "±", {ValueFormat::digits, 1, "°C"}});
   add(json_only_column("lower"));
   add(json_only_column("upper"));
@@ -277,16 +277,17 @@ Report make_report(const WallRequirements& need) {
   const NeedOfAll all = all_rooms(need);
   const WallTemperatureQuery& question = need.question;
   const bool is_one = need.plans.size() == 1;
-  Report report{"how warm walls must be"};
+  Report report{"required wall temperatures"};
   report.csv_table = "each_room";
   add_answer(need, all, report);
   add_verdicts(all, report);
   constexpr std::size_t max_bins = 16;
   const Histogram histogram = histogram_of(all.reachable, max_bins, false);
-  Figure& figure = add_histogram(histogram,
-                                 fmt::format("{} of {} {} by the wall's temperature that they need",
-                                             all.reachable.size(), all.rooms.size(), all.word()),
-                                 "temperature of the wall, °C", report, all.word());
+  Figure& figure =
+      add_histogram(histogram,
+                    fmt::format("{} of {} {} by the wall temperature that they require",
+                                all.reachable.size(), all.rooms.size(), all.word()),
+                    "wall temperature, °C", report, all.word());
   if (!histogram.bins.empty()) {
     const RequiredTemperature answer = needed_for_share(all.rooms, question.room_share);
     if (feasibility_of(answer, question.max) == Feasibility::reachable)

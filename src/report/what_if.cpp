@@ -169,7 +169,7 @@ Figure figure_of_means(const WhatIf& asked, const std::vector<SettingTotals>& to
   const std::size_t axis = axis_of(asked);
   Figure figure{"means",
                 name,
-                {fmt::format("temperature of walls that are at {:.6g} °C, °C", asked.walls[axis])},
+                {fmt::format("new temperature of the walls at {:.6g} °C, °C", asked.walls[axis])},
                 {"mean temperature, °C"}};
   // Curves by the temperatures of the other walls.
   std::map<std::vector<double>, Figure::Series> curves;

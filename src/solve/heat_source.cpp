@@ -14,15 +14,16 @@ Grid<double> source_terms(const FloorPlan& plan, const SolveParameters& limits) 
   if (!plan.has_heat_source()) return {};
   const double area = limits.spacing * limits.spacing;
   if (!std::isnormal(area))
-    throw InputError("its source cannot be used with a spacing of " + format_repr(limits.spacing) +
-                     ", whose square is beyond the range of double precision; give another "
+    throw InputError("its heat source cannot be used with a spacing of " +
+                     format_repr(limits.spacing) +
+                     ", whose square is beyond the range of double precision; use another "
                      "--spacing");
   Grid<double> terms(plan.source.rows, plan.source.cols);
   for (std::size_t cell = 0; cell < terms.cells.size(); ++cell)
     if (plan.interior.cells[cell] != 0) terms.cells[cell] = area * plan.source.cells[cell];
   if (!(iterate_magnitude_bound(plan, terms) <= max_magnitude))
-    throw InputError("its source, with a spacing of " + format_repr(limits.spacing) +
-                     ", could make temperatures beyond 1e300 °C; give a smaller --spacing");
+    throw InputError("its heat source, with a spacing of " + format_repr(limits.spacing) +
+                     ", could cause temperatures beyond 1e300 °C; use a smaller --spacing");
   return terms;
 }
 
@@ -43,7 +44,7 @@ double source_magnitude_bound(const Grid<double>& terms) {
 
 double iterate_magnitude_bound(const FloorPlan& plan, const Grid<double>& terms) {
   const double largest = largest_magnitude(plan.domain);
-  if (!(largest <= max_magnitude)) require_finite_values(plan.domain, "its start field");
+  if (!(largest <= max_magnitude)) require_finite_values(plan.domain, "its initial field");
   return largest + source_magnitude_bound(terms);
 }
 

@@ -35,8 +35,8 @@ std::vector<Isa> available_isas() {
 
 IsaKernels kernels_for(Isa isa) {
   if (std::ranges::count(available_isas(), isa) == 0)
-    throw RunError("this processor has no " + std::string(to_string(isa)) +
-                   "; choose another --isa or leave the choice to wallheat");
+    throw RunError("this processor does not support " + std::string(to_string(isa)) +
+                   "; use another --isa, or omit the option");
 #ifdef __x86_64__
   if (isa == Isa::avx512) return avx512_loops();
   if (isa == Isa::avx2) return avx2_loops();

@@ -28,7 +28,7 @@ bool write_snapshot(const Snapshot& snapshot, const fs::path& path, const StopPr
   fresh.finish([&] {
     if (!snapshot.file().is_named())
       throw RunError(path.string() +
-                     " was replaced by another process, which did not see this one");
+                     " was replaced by another process, which did not see the lock of this one");
   });
   return true;
 }
@@ -39,7 +39,7 @@ RunError compaction_error(const Snapshot& snapshot, const fs::path& path, const 
   return RunError(path.string() + ": compaction failed: " + why + "; all " +
                   std::to_string(snapshot.journaled_results()) + " results are safe in " +
                   path.string() + ".wal*; free " + std::to_string(megabytes) +
-                  " MB, then 'wallheat repair " + path.string() + "'");
+                  " MB, then run 'wallheat repair " + path.string() + "'");
 }
 
 }  // namespace

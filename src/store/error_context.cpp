@@ -19,7 +19,7 @@ std::string hint_for(int error, const ErrorHints& hints, const std::string& fall
     return std::find(errors.begin(), errors.end(), error) != errors.end();
   };
   if (is_one(about_room)) return hints.if_full;
-  if (is_one(about_rights)) return "see that you may write there, or name another place";
+  if (is_one(about_rights)) return "check the write permissions, or choose another location";
   return fallback;
 }
 
@@ -27,12 +27,12 @@ fs::path path_to_write(const fs::path& file) {
   auto path = result_path(file);
   const auto folder = stat_if_exists(path.parent_path());
   if (!folder || !S_ISDIR(folder->st_mode))
-    throw RunError(path.string() + " cannot be written: there is no directory " +
-                   path.parent_path().string() + "; make it first");
+    throw RunError(path.string() + " cannot be written: directory not found: " +
+                   path.parent_path().string() + "; create it first");
   const auto found = stat_if_exists(path);
   require_not_directory(path);
   if (found && !S_ISREG(found->st_mode))
-    throw RunError(path.string() + " is not a regular file; name another");
+    throw RunError(path.string() + " is not a regular file; choose another name");
   return path;
 }
 
@@ -41,14 +41,16 @@ void require_wallheat_file(const fs::path& path) {
   const bool has_content = found && found->st_size > 0;
   const FileMark mark = has_content ? read_mark(path) : FileMark{};
   if (has_content && !mark.is_result_file)
-    throw RunError(path.string() +
-                   " is not a result file that wallheat wrote, so --overwrite does not replace it; "
-                   "name another, or remove it first");
+    throw RunError(
+        path.string() +
+        " is not a wallheat result file; --overwrite will not replace it: choose another "
+        "name or remove it");
   for_each_journal(path, [&](const fs::path& name, JournalReader& journal) {
     if (!belongs_to(journal, mark.file_ids) && !contains_journal(mark.replaced, journal))
-      throw RunError(name.string() + " is not a journal of " + path.string() +
-                     ", so --overwrite does not remove it; move it next to the file that it "
-                     "belongs to, or remove it if its results are not needed");
+      throw RunError(
+          name.string() + " is not a journal of " + path.string() +
+          "; --overwrite will not remove it: move it next to the result file to which it "
+          "belongs, or remove it if its results are not needed");
   });
 }
 
@@ -56,8 +58,8 @@ void require_no_hard_links(const fs::path& path) {
   const auto found = stat_if_exists(path);
   if (!found || found->st_nlink <= 1) return;
   throw RunError(path.string() + " has " + std::to_string(found->st_nlink) +
-                 " names (hard links), and its journals lie beside one of them only; give it one "
-                 "of its own: cp -p " +
+                 " hard links, but its journals are next to one of them only; make a separate "
+                 "copy: cp -p " +
                  path.string() + " " + path.string() + ".copy && mv " + path.string() + ".copy " +
                  path.string());
 }

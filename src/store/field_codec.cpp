@@ -20,8 +20,8 @@ std::string field_size_error(GridShape shape) {
   constexpr std::size_t max_cells = (std::size_t{1} << 29) - (std::size_t{1} << 20);
   if (shape.rows == 0 || shape.cols <= max_cells / shape.rows) return {};
   return "its field of " + std::to_string(shape.rows) + " x " + std::to_string(shape.cols) +
-         " cells takes more than the 4 GiB that a file can keep of a plan; solve it without "
-         "--save-fields, into another file";
+         " cells exceeds the limit of 4 GiB for a plan; solve it without "
+         "--save-fields into another file";
 }
 
 std::vector<std::byte> compress_field(const Grid<double>& field) {

@@ -86,7 +86,7 @@ herr_t collect_link(hid_t, const char* name, const H5L_info_t*, void* names) {
 }
 
 void copy_attribute(const Handle& from, const Handle& to, const std::string& name) {
-  const auto task = "keep the attribute " + name;
+  const auto task = "copy the attribute " + name;
   const Handle old(H5Aopen(from.get(), name.c_str(), H5P_DEFAULT), H5Aclose, task);
   const Handle type(H5Aget_type(old.get()), H5Tclose, task);
   const Handle space(H5Aget_space(old.get()), H5Sclose, task);
@@ -105,12 +105,12 @@ void copy_attribute(const Handle& from, const Handle& to, const std::string& nam
 }
 
 Handle make_access_list() {
-  Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "prepare the opening");
-  checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "choose how to close");
-  checked(H5Pset_file_locking(list.get(), false, true), "turn HDF5's locks off");
+  Handle list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "set file access properties");
+  checked(H5Pset_fclose_degree(list.get(), H5F_CLOSE_STRONG), "set the close degree");
+  checked(H5Pset_file_locking(list.get(), false, true), "disable HDF5's file locks");
   // HDF5 writes its sieve buffer when a dataset is closed, and does not report an error there.
   // Without the buffer, data are written, and errors reported, at once.
-  checked(H5Pset_sieve_buf_size(list.get(), 0), "write at once");
+  checked(H5Pset_sieve_buf_size(list.get(), 0), "disable the write buffer");
   return list;
 }
 
@@ -128,7 +128,7 @@ Handle open_file(Open open) {
 }
 
 void require(const Handle& file, const std::string& name) {
-  if (!has_object(file, name)) throw Hdf5Error("cannot open " + name + ": there is none");
+  if (!has_object(file, name)) throw Hdf5Error("cannot open " + name + ": not found");
 }
 
 }  // namespace
@@ -138,14 +138,14 @@ Handle open_to_read(const std::filesystem::path& file) {
   // HDF5 requires equal access properties if a process opens a file twice with one driver, and a
   // program that uses this library may have opened the file with others. So this uses another
   // driver of HDF5 for POSIX files, the logging driver, with logging disabled.
-  checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "choose the driver");
+  checked(H5Pset_fapl_log(list.get(), nullptr, 0, 0), "set the file driver");
   try {
     return open_file([&] {
       return Handle(H5Fopen(file.c_str(), H5F_ACC_RDONLY, list.get()), H5Fclose, "open the file");
     });
   } catch (const Hdf5Error&) {
     if (!is_marked_as_open(file)) throw;
-    Hdf5Error marked("another HDF5 program has it open for writing, or was killed while it had");
+    Hdf5Error marked("another HDF5 program has it open for writing, or was killed while writing");
     marked.hint = "close that program; if it has ended, run: wallheat repair " + file.string();
     throw marked;
   }
@@ -163,7 +163,7 @@ bool is_marked_as_open(const std::filesystem::path& file) {
 }
 
 void clear_open_mark(const std::filesystem::path& file) {
-  constexpr const char* task = "remove the mark of another program";
+  constexpr const char* task = "clear the open-for-writing mark of another program";
   const Handle list = make_access_list();
   hbool_t clear = true;  // HDF5's tool h5clear sets the same property
   checked(H5Pset(list.get(), "clear_status_flags", &clear), task);
@@ -173,7 +173,7 @@ void clear_open_mark(const std::filesystem::path& file) {
 }
 
 Handle create_new(const std::filesystem::path& file) {
-  const std::string task = "make " + file.string();
+  const std::string task = "create " + file.string();
   const Handle list = make_access_list();
   // The library version bounds V18 result in superblock version 2. Version 3 contains a mark while
   // a program has the file open for writing. A notebook that is killed leaves this mark, and then
@@ -188,9 +188,9 @@ Handle create_new(const std::filesystem::path& file) {
 }
 
 Handle text_type(std::size_t bytes) {
-  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "describe a text");
-  checked(H5Tset_size(type.get(), bytes), "describe a text");
-  checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), "describe a text");
+  Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "create a string type");
+  checked(H5Tset_size(type.get(), bytes), "create a string type");
+  checked(H5Tset_cset(type.get(), H5T_CSET_UTF8), "create a string type");
   return type;
 }
 
@@ -199,12 +199,12 @@ bool has_object(const Handle& file, const std::string& name) {
     end = std::min(name.find('/', end + 1), name.size());
     const std::string part = name.substr(0, end);
     if (part == "/") continue;
-    if (checked(H5Lexists(file.get(), part.c_str(), H5P_DEFAULT), "look for " + part) == 0)
+    if (checked(H5Lexists(file.get(), part.c_str(), H5P_DEFAULT), "find " + part) == 0)
       return false;
     H5L_info_t link{};
-    checked(H5Lget_info(file.get(), part.c_str(), &link, H5P_DEFAULT), "look for " + part);
+    checked(H5Lget_info(file.get(), part.c_str(), &link, H5P_DEFAULT), "find " + part);
     if (link.type != H5L_TYPE_HARD)
-      throw Hdf5Error("cannot open " + name + ": " + part + " is a link to something else");
+      throw Hdf5Error("cannot open " + name + ": " + part + " is a soft or external link");
   }
   return true;
 }
@@ -229,13 +229,13 @@ Handle open_dataset(const Handle& file, const std::string& name, hid_t type, H5D
   if (has_type && H5Pget_layout(creation.get()) != layout && layout == H5D_CONTIGUOUS) {
     Hdf5Error rewritten("another program, such as h5repack, has changed how " + name +
                         " is stored");
-    rewritten.hint = "write it as it was: h5repack -l " + name + ":CONTI -f " + name +
+    rewritten.hint = "restore the layout: h5repack -l " + name + ":CONTI -f " + name +
                      ":NONE OLD NEW; fields that were compressed again count as damaged";
     throw rewritten;
   }
   if (!has_type || H5Pget_layout(creation.get()) != layout ||
       H5Pget_external_count(creation.get()) != 0)
-    throw Hdf5Error("cannot " + task + ": it is not of the form that wallheat gives it");
+    throw Hdf5Error("cannot " + task + ": unexpected type or layout");
   return dataset;
 }
 
@@ -309,8 +309,7 @@ Attributes read_texts(const Handle& object, std::uint64_t& max_bytes) {
     auto value = read_text(object, name, max_bytes);
     if (!value) continue;
     const auto bytes = name.size() + value->size();
-    if (bytes > max_bytes)
-      throw Hdf5Error("cannot trust the attributes: they hold more than the file");
+    if (bytes > max_bytes) throw Hdf5Error("invalid attributes: they are larger than the file");
     max_bytes -= bytes;
     values[name] = std::move(*value);
   }
@@ -322,7 +321,7 @@ namespace {
 /// Copies a soft or external link, that is, the path to which it refers.
 void copy_link(const Handle& from, const Handle& to, const std::string& name,
                const H5L_info_t& link) {
-  const auto task = "keep the link /" + name;
+  const auto task = "copy the link /" + name;
   std::vector<char> value(link.u.val_size);
   checked(H5Lget_val(from.get(), name.c_str(), value.data(), value.size(), H5P_DEFAULT), task);
   if (link.type == H5L_TYPE_SOFT) {
@@ -350,7 +349,7 @@ herr_t collect_hard_link(hid_t, const char* name, const H5L_info_t* link, void* 
 std::vector<std::string> objects_below(const Handle& group) {
   std::vector<std::string> names;
   checked(H5Lvisit(group.get(), H5_INDEX_NAME, H5_ITER_INC, collect_hard_link, &names),
-          "list what the file holds");
+          "list the objects in the file");
   return names;
 }
 
@@ -399,10 +398,10 @@ void copy_foreign_objects(const Handle& from, const Handle& to) {
   std::vector<std::string> names;
   hsize_t position = 0;
   checked(H5Literate(old.get(), H5_INDEX_NAME, H5_ITER_INC, &position, collect_link, &names),
-          "list what the file holds");
+          "list the objects in the file");
   SharedObjects objects(old, fresh);
   for (const auto& name : names) {
-    const auto task = "keep /" + name;
+    const auto task = "copy /" + name;
     if (checked(H5Lexists(fresh.get(), name.c_str(), H5P_DEFAULT), task) > 0) continue;
     H5L_info_t link{};
     checked(H5Lget_info(old.get(), name.c_str(), &link, H5P_DEFAULT), task);

@@ -288,7 +288,7 @@ void JournalReader::scan(
 }
 
 void JournalReader::throw_changed() const {
-  throw RunError(file_.path().string() + " changed while it was read");
+  throw RunError(file_.path().string() + " changed while it was being read");
 }
 
 ResultRow JournalReader::row(const JournalEntry& entry) const {

@@ -11,7 +11,7 @@
 namespace wallheat::store {
 namespace {
 
-constexpr const char* describing = "describe a row";
+constexpr const char* describing = "create the type of a row";
 constexpr const char* mark_name = "wallheat";
 constexpr const char* mark_value = "results";
 constexpr const char* version_name = "format_version";
@@ -208,14 +208,15 @@ void read_identity(const Handle& file, const std::filesystem::path& path, FileHe
   const Handle root = open_group(file, "/");
   const auto version = read_integer(root, version_name);
   if (read_text(root, mark_name, 64) != mark_value || !version)
-    throw RunError(path.string() + " is an HDF5 file, but holds no results of wallheat");
+    throw RunError(path.string() + " is an HDF5 file, but not a wallheat result file");
   if (*version != format_version)
     throw RunError(path.string() + " has format version " + std::to_string(*version) +
-                   ", but this wallheat reads version " + std::to_string(format_version) +
-                   " only; use the wallheat that wrote it, or solve again into another file");
+                   ", but this build of wallheat reads only version " +
+                   std::to_string(format_version) +
+                   "; use the version that wrote it, or solve again into another file");
   header.file_id = read_id(root, id_name);
   header.predecessor = read_id(root, predecessor_name);
-  if (header.file_id == 0) throw Hdf5Error("cannot tell which file it is");
+  if (header.file_id == 0) throw Hdf5Error("cannot read its file_id");
 }
 
 }  // namespace wallheat::store

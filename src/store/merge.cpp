@@ -96,7 +96,7 @@ class Merge {
   [[nodiscard]] Snapshot open_as_it_is(std::uint32_t number) const {
     const auto& part = parts_[number];
     return with_error_context(
-        part, {"make room and merge again", "bring back a copy of it, or leave it out"},
+        part, {"free some space and merge again", "restore a copy of it, or leave it out"},
         [&] { return Snapshot(result_path(part)); });
   }
   /// Returns a snapshot of a file, with the rows in the order of the merged list.
@@ -113,9 +113,10 @@ class Merge {
     const auto& path = parts_[number];
     Snapshot snapshot = open_as_it_is(number);
     if (!snapshot.has_ended())
-      report_.warnings.push_back(path.string() +
-                                 " was not closed: its run still writes it, or was killed; what it "
-                                 "holds by now was taken");
+      report_.warnings.push_back(
+          path.string() +
+          " was not closed: its run is still writing it, or was killed; its current "
+          "results were merged");
     if (number == 0) {
       begin(snapshot);
     } else {
@@ -147,12 +148,12 @@ class Merge {
   }
 
   [[noreturn]] void refuse(const fs::path& path, const std::string& reason) const {
-    throw RunError(path.string() + " is a part of another campaign than " + list_owner_.string() +
+    throw RunError(path.string() + " belongs to another campaign than " + list_owner_.string() +
                    ": " + reason);
   }
 
   void require_same_settings(const fs::path& path, const Snapshot& part) const {
-    const auto found = differences(part.header(), "it has", all_, "the other");
+    const auto found = differences(part.header(), "in this file", all_, "in the other");
     if (!found.empty()) refuse(path, found);
   }
 
@@ -167,12 +168,12 @@ class Merge {
     for (std::size_t i = 0; i < longer.size(); ++i) index_of.emplace(longer[i], i);
     for (const std::string_view id : shorter)
       if (!index_of.contains(id))
-        refuse(path, "neither has all plans of the other; only " +
-                         (has_grown ? list_owner_ : path).string() + " has the plan \"" +
+        refuse(path, "neither file contains all plans of the other; only " +
+                         (has_grown ? list_owner_ : path).string() + " contains plan \"" +
                          std::string(id) + "\"");
     if (longer.size() == shorter.size())
-      refuse(path, "its plans have another order: its first other one is \"" +
-                       first_difference(part.ids(), ids_) + "\", that of the other is \"" +
+      refuse(path, "its plans are in another order: the first difference is \"" +
+                       first_difference(part.ids(), ids_) + "\", in the other file \"" +
                        first_difference(ids_, part.ids()) + "\"");
     if (!has_grown) return part.reorder(ids_);
     std::vector<Choice> choices(longer.size());
@@ -238,7 +239,7 @@ class Merge {
       const auto second = result_in(snapshot, i);
       const auto differing = differences_with_fields(first, second);
       if (differing.empty()) continue;
-      report_.conflicts.push_back("plan \"" + first.id + "\" has different answers in " +
+      report_.conflicts.push_back("plan \"" + first.id + "\" has different results in " +
                                   parts_[chosen.part].string() + " and " + parts_[number].string() +
                                   ": " + to_text(differing, "in the first", "in the second"));
     }
@@ -280,7 +281,7 @@ class Merge {
       if (choice.part != number) continue;
       if (i >= snapshot.count() || !snapshot.load(i, result, missing) ||
           content_checksum(result.row) != choice.checksum)
-        throw RunError(parts_[number].string() + " changed while it was merged; merge again");
+        throw RunError(parts_[number].string() + " changed while it was being merged; merge again");
       const auto& numbers = session_numbers_[number];
       if (result.row.session < numbers.size()) {
         result.row.session = numbers[result.row.session];
@@ -314,8 +315,9 @@ void require_merged_file(const fs::path& file) {
                    file.string() + "' first");
   const bool is_merged = std::any_of(sessions.begin(), sessions.end(), merged_parts);
   if (!is_merged)
-    throw RunError(file.string() +
-                   " exists and was not merged from parts; name another file, or move it away");
+    throw RunError(
+        file.string() +
+        " already exists and is not a merged file; choose another name, or move it away");
 }
 
 void require_free_for_merge(const fs::path& out, const MergeOptions& options) {
@@ -325,10 +327,10 @@ void require_free_for_merge(const fs::path& out, const MergeOptions& options) {
   if (!file_exists(out))
     throw RunError(
         journal_path(out, journal_numbers(out).front()).string() +
-        " contains results of a killed run; name another file, or move the journal away");
+        " contains results of a killed run; choose another name, or move the journal away");
   throw RunError(out.string() +
-                 " exists; name another file, add the parts to it by --update, or replace it by "
-                 "--overwrite");
+                 " already exists; choose another name, use --update to add the shard files, or "
+                 "--overwrite to replace it");
 }
 
 }  // namespace
@@ -343,13 +345,14 @@ bool is_from_part(const Attributes& session) { return session.contains(origin); 
 
 MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& parts,
                           const MergeOptions& options) {
-  if (parts.empty()) throw RunError("there are no parts to merge into " + out.string());
-  return with_error_context(out, {"make room and merge again", "merge again"}, [&] {
+  if (parts.empty()) throw RunError("no shard files to merge into " + out.string());
+  return with_error_context(out, {"free some space and merge again", "merge again"}, [&] {
     const auto path = path_to_write(out);
     std::error_code absent;  // a file that does not exist is not equivalent to another one
     for (const auto& part : parts)
       if (fs::equivalent(path, part, absent) || path == result_path(part))
-        throw RunError(out.string() + " is one of the parts; name another file for the whole");
+        throw RunError(out.string() +
+                       " is one of the shard files; choose another name for the merged file");
     const WriteLock lock(path);
     if (options.overwrite || options.update)
       sync_directory_of(path);  // an earlier process may have been killed before this

@@ -15,7 +15,7 @@ constexpr std::size_t rows_at_once = 4096;
 /// never moves, and writing it changes no metadata.
 std::uint64_t create_table(const Handle& file, const char* name, const Handle& type,
                            hsize_t count) {
-  const auto task = std::string("make ") + name;
+  const auto task = std::string("create ") + name;
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, task);
   checked(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), task);
   checked(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), task);
@@ -87,7 +87,8 @@ void NewResultFile::put(const StoredResult& result) {
   if (room_starts_.empty()) return;
   const std::uint64_t start = room_starts_.at(row.index);
   const std::size_t count = room_starts_.at(row.index + 1) - start;
-  if (result.rooms.size() > count) throw RunError(path_.string() + " changed while it was read");
+  if (result.rooms.size() > count)
+    throw RunError(path_.string() + " changed while it was being read");
   auto rooms = result.rooms;
   rooms.resize(count, RoomResult{.row = UINT32_MAX});
   bytes_->write_at(rooms_at_ + start * sizeof(RoomResult), std::as_bytes(std::span(rooms)));

@@ -27,12 +27,12 @@ RepairReport repair(const fs::path& path, const WriteLock& lock, bool lock_was_t
   RepairReport report;
   if (is_marked_as_open(path) && read_mark(path).is_result_file) {
     clear_open_mark(path);
-    report.messages.emplace_back("the mark of another program that had it open was removed");
+    report.messages.emplace_back("the open-for-writing mark of another program was removed");
   }
   std::optional<Snapshot> snapshot(std::in_place, path);
   const std::size_t journals = snapshot->journals();
   if (journals > 0)
-    report.messages.push_back("folded in: " + count_text(snapshot->journaled_results(), "result") +
+    report.messages.push_back("compacted: " + count_text(snapshot->journaled_results(), "result") +
                               " of " + count_text(journals, "journal"));
   const bool compacts =
       journals > 0 || !snapshot->damage().lost.empty() || lacks_anything(*snapshot);
@@ -45,11 +45,12 @@ RepairReport repair(const fs::path& path, const WriteLock& lock, bool lock_was_t
     for (const std::size_t i : damage->lost) report.lost.emplace_back(snapshot->ids()[i]);
   }
   const bool had_leftovers = remove_temporary_files(path);
-  if (had_leftovers) report.messages.emplace_back("a half-written temporary file was removed");
-  if (lock_was_there) report.messages.emplace_back("the lock of a dead process was removed");
+  if (had_leftovers) report.messages.emplace_back("an incomplete temporary file was removed");
+  if (lock_was_there)
+    report.messages.emplace_back("the lock of a process that has ended was removed");
   for (const fs::path& empty : snapshot->empty_journals()) {
     remove_file(empty);
-    report.messages.push_back(empty.string() + ", which holds nothing, was removed");
+    report.messages.push_back(empty.string() + " is empty and was removed");
   }
   remove_superfluous_journals(path, snapshot->file().header());
   report.changed = !report.messages.empty();
@@ -65,8 +66,8 @@ RepairReport repair(const fs::path& path, const WriteLock& lock, bool lock_was_t
 }  // namespace
 
 RepairReport repair_results(const fs::path& file) {
-  const ErrorHints hints{"make room and repair it again",
-                         "it cannot be repaired: bring back a copy of it, or solve anew"};
+  const ErrorHints hints{"free some space and repair it again",
+                         "it cannot be repaired: restore a copy of it, or solve all plans again"};
   return with_error_context(file, hints, [&] {
     const auto path = path_to_write(file);
     if (!file_exists(path)) throw RunError(path.string() + " does not exist");

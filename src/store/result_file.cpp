@@ -17,7 +17,7 @@ constexpr std::size_t rooms_at_once = 4096;
 constexpr std::array<unsigned char, 8> hdf5_signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
 [[noreturn]] void throw_changed(const std::filesystem::path& path) {
-  throw RunError(path.string() + " changed while it was read");
+  throw RunError(path.string() + " changed while it was being read");
 }
 
 std::uint32_t room_checksum_of(const RoomResult& room) {
@@ -119,12 +119,12 @@ Table ResultFile::find(const char* name, const Handle& type) const {
   const Handle dataset = open_dataset(file_, name, type.get(), H5D_CONTIGUOUS);
   const auto size = size_of(dataset);
   const auto fail = [&](const std::string& why) {
-    throw Hdf5Error("cannot trust " + std::string(name) + ": " + why);
+    throw Hdf5Error("invalid dataset " + std::string(name) + ": " + why);
   };
-  if (size.size() != 1) fail("it is no list");
-  if (size.front() > bytes_.size() / H5Tget_size(type.get())) fail("the file is too short for it");
+  if (size.size() != 1) fail("it is not one-dimensional");
+  if (size.front() > bytes_.size() / H5Tget_size(type.get())) fail("it is larger than the file");
   const haddr_t offset = H5Dget_offset(dataset.get());
-  if (size.front() > 0 && offset == HADDR_UNDEF) fail("it has no place in the file");
+  if (size.front() > 0 && offset == HADDR_UNDEF) fail("it has no storage in the file");
   return {offset, size.front()};
 }
 

@@ -18,7 +18,7 @@ fs::path followed(const fs::path& file) {
   fs::path stray;  // a link that has journals next to it
   for (int links = 0; fs::is_symlink(fs::symlink_status(path)); ++links) {
     if (links == max_links)
-      throw RunError(file.string() + " is a link that leads round in circles; name another");
+      throw RunError(file.string() + " is a symbolic link to itself; choose another name");
     if (!journal_numbers(path).empty()) stray = path;
     path = path.parent_path() / fs::read_symlink(path);
   }
@@ -26,7 +26,7 @@ fs::path followed(const fs::path& file) {
   if (!stray.empty() && journal_numbers(path).empty()) {
     const auto number = journal_numbers(stray).front();
     throw RunError(file.string() + " is a link to " + path.string() + ", but the journal " +
-                   journal_path(stray, number).string() + " lies beside the link; move it to " +
+                   journal_path(stray, number).string() + " is next to the link; move it to " +
                    journal_path(path, number).string());
   }
   return path;
@@ -55,7 +55,7 @@ std::vector<std::size_t> journal_numbers(const fs::path& path) {
 void require_not_directory(const fs::path& path) {
   const auto found = stat_if_exists(path);
   if (found && S_ISDIR(found->st_mode))
-    throw RunError(path.string() + " is a folder, not a result file; name another");
+    throw RunError(path.string() + " is a directory, not a result file; choose another name");
 }
 
 bool has_results(const fs::path& file) {

@@ -19,8 +19,8 @@ Snapshot snapshot_of(const fs::path& path) {
   } catch (const Hdf5Error& error) {
     if (!error.hint.empty())
       throw RunError(path.string() + ": " + error.what() + "; " + error.hint);
-    throw RunError(path.string() + " is damaged, " + error.what() +
-                   "; bring back a copy of it, or solve anew");
+    throw RunError(path.string() + " is damaged: " + error.what() +
+                   "; restore a copy of it, or solve all plans again");
   } catch (const fs::filesystem_error& error) {
     throw RunError(path.string() + " cannot be read: " + error.code().message());
   }
@@ -67,8 +67,8 @@ class ResultReader::Impl {
     return snapshot_.row(index);
   }
   [[noreturn]] void refuse_damaged(const std::string& what, const ResultRow& row) const {
-    throw RunError(path_.string() + " holds " + what + " of plan " + std::string(id_of(row)) +
-                   ", or was replaced while it was read");
+    throw RunError(path_.string() + " contains " + what + " of plan " + std::string(id_of(row)) +
+                   ", or was replaced while it was being read");
   }
 
   fs::path path_;
@@ -116,9 +116,9 @@ std::vector<FieldLocation> stored_fields(const fs::path& file) {
   const Snapshot snapshot = snapshot_of(result_path(file));
   if (snapshot.journals() > 0)
     throw RunError(file.string() +
-                   " is not whole yet: other programs find its fields once the run has finished, "
-                   "or after 'wallheat repair'; while it runs, 'wallheat merge --allow-missing' "
-                   "makes a whole copy");
+                   " is not compacted yet: other programs can read its fields when the run has "
+                   "finished, or after 'wallheat repair'; during the run, use 'wallheat merge "
+                   "--allow-missing' to write a complete copy");
   std::vector<FieldLocation> fields;
   snapshot.for_each_row([&](const ResultRow& row) {
     if (has_field(row))

@@ -20,10 +20,11 @@ using namespace store;
 
 namespace {
 
-const ErrorHints to_resume{"make room and run again with --resume", "run again with --resume"};
-const ErrorHints to_create{to_resume.if_full, "see that the directory can be written"};
+const ErrorHints to_resume{"free some space and run again with --resume",
+                           "run again with --resume"};
+const ErrorHints to_create{to_resume.if_full, "check that the directory is writable"};
 const ErrorHints read_only{to_resume.if_full,
-                           "bring back a copy of it, or start anew with --overwrite"};
+                           "restore a copy of it, or start again with --overwrite"};
 
 /// Returns the ID of a plan as rows store it. An ID that is too long is truncated, and a checksum
 /// is appended to keep it unique.
@@ -47,8 +48,8 @@ ResultFileSpec storable(const fs::path& path, ResultFileSpec plan) {
   }
   for (const std::string_view id : plan.ids)
     if (id.empty() || id.find('\0') != std::string::npos)
-      throw RunError(path.string() + " cannot hold the plan id \"" + std::string(id) +
-                     "\": it is empty or holds a NUL");
+      throw RunError(path.string() + " cannot store the plan ID \"" + std::string(id) +
+                     "\": it is empty or contains a NUL");
   return plan;
 }
 
@@ -57,12 +58,12 @@ void require_free(const fs::path& path, bool overwrite) {
   const bool exists = file_exists(path);
   if (!overwrite && exists)
     throw RunError(path.string() +
-                   " exists; go on with it by --resume, or replace it by --overwrite");
+                   " already exists; use --resume to continue it or --overwrite to replace it");
   if (!overwrite && has_results(path))
     throw RunError(
-        path.string() + " is gone, but " +
+        path.string() + " does not exist, but " +
         journal_path(path, journal_numbers(path).front()).string() +
-        " contains results of it; bring back the file, or remove the journal if its results are "
+        " contains results of it; restore the file, or remove the journal if its results are "
         "not needed");
   require_wallheat_file(path);
 }
@@ -75,10 +76,10 @@ Snapshot snapshot_to_resume(const fs::path& path, const ResultFileSpec& plan) {
   return with_error_context(path, read_only, [&] {
     Snapshot snapshot(path);
     const FileHeader wanted{.settings = plan.settings, .save_fields = plan.save_fields};
-    const auto found = differences(snapshot.header(), "the file has", wanted, "this run");
+    const auto found = differences(snapshot.header(), "in the file", wanted, "in this run");
     if (!found.empty())
-      throw RunError(path.string() + " was made with other settings: " + found +
-                     "; give those of the file, or name another file with --out");
+      throw RunError(path.string() + " was written with other settings: " + found +
+                     "; use the settings of the file, or choose another file with --out");
     snapshot.reorder(plan.ids);
     return snapshot;
   });
@@ -103,7 +104,7 @@ std::string hdf5_library() {
   unsigned major = 0;
   unsigned minor = 0;
   unsigned release = 0;
-  checked(H5get_libversion(&major, &minor, &release), "ask HDF5 for its version");
+  checked(H5get_libversion(&major, &minor, &release), "get the version of HDF5");
   return "HDF5 " + std::to_string(major) + "." + std::to_string(minor) + "." +
          std::to_string(release);
 }
@@ -130,7 +131,8 @@ ResultClaim::ResultClaim(fs::path file, OpenMode mode_, StopPredicate stop_)
 template <class Step>
 auto ResultStore::write(Step step) {
   return with_error_context(path(), to_resume, [&] {
-    if (poisoned_) throw RunError(path().string() + " was given up after a failed write");
+    if (poisoned_)
+      throw RunError(path().string() + " is closed for writing, because an earlier write failed");
     poisoned_ = true;
     auto result = step();
     poisoned_ = false;
@@ -256,7 +258,7 @@ ResultRow ResultStore::to_stored_row(const PlanResult& result) const {
   const auto id = stored_id(result.id);
   if (result.index >= plan_.ids.size() || plan_.ids[result.index] != id)
     throw RunError(path().string() + " has no row " + std::to_string(result.index) +
-                   " for a plan called \"" + result.id + "\"");
+                   " for plan \"" + result.id + "\"");
   ResultRow row = to_row(result);
   copy_fixed_text(row.id, id);
   row.session = static_cast<std::uint32_t>(journal_->number());
@@ -278,7 +280,7 @@ void ResultStore::add_to_batch(const ResultRow& row, const PlanResult& result) {
 void ResultStore::store(std::span<const PlanResult> results) {
   if (results.empty()) return;
   if (!begin_unless_stopped())
-    throw RunError(path().string() + " was not begun, as the run was asked to stop");
+    throw RunError(path().string() + " was not created, because the run was stopped");
   std::vector<ResultRow> rows;
   for (const auto& result : results) rows.push_back(to_stored_row(result));
   stored_ += write([&] {

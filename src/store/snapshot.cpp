@@ -40,8 +40,8 @@ std::optional<JournalReader> open_journal(const std::filesystem::path& path, Jou
   if (belongs_to(journal, absorbed_file_ids(header))) {
     const std::size_t next = std::max(header.sessions.size(), journal_numbers(file).back() + 1);
     throw RunError(name.string() + " contains results that are not in " + file.string() +
-                   ", which was made from an earlier copy; to add them: mv " + name.string() + " " +
-                   journal_path(file, next).string());
+                   ", which was compacted from an earlier copy; to add them: mv " + name.string() +
+                   " " + journal_path(file, next).string());
   }
   throw RunError(name.string() + " is the journal of another result file (file_id " +
                  to_text(journal.file_id()) + ") than " + file.string() + " (file_id " +
@@ -161,7 +161,7 @@ bool Snapshot::check_journals_after(const std::filesystem::path& path, std::size
     if (open_journal(journal_path(path, end), which, known)) return true;
     const auto missing = journal_path(path, end).string();
     throw RunError(
-        missing + " is missing, although " + found.string() +
+        missing + " is missing, but " + found.string() +
         " exists: restore it; if it is lost, with the results in it, close the gap: mv " +
         found.string() + " " + missing);
   }
@@ -236,7 +236,8 @@ void Snapshot::collect_damage() {
     damage_.messages.push_back(name +
                                " is damaged; the plans of its lost results are pending again");
   damage_.add("row", "damaged", damaged, ids_);
-  damage_.add("row", "without the field or rooms that its journal held", without_journal, ids_);
+  damage_.add("row", "without the field or rooms, which were in a lost journal", without_journal,
+              ids_);
 }
 
 std::uint64_t Snapshot::bytes() const {
@@ -278,7 +279,7 @@ void Snapshot::reorder(const StringList& ids) {
   });
   if (!lost.empty())
     throw RunError(file_->path().string() +
-                   " has results of plans that are not in the list of this run (" +
+                   " contains results of plans that are not in the list of this run (" +
                    join_first_ids(lost) + "); add them to the list, or write to another file");
   is_arranged_ = true;
   file_rows_of_ = std::move(in_file);
@@ -296,7 +297,7 @@ ResultRow Snapshot::row_in_file(std::size_t i, ResultRow found) const {
   constexpr int max_attempts = 200;
   for (int attempts = 0; !is_intact(found) || found.index != at; ++attempts) {
     if (attempts == max_attempts)
-      throw RunError(file_->path().string() + " changed while it was read");
+      throw RunError(file_->path().string() + " changed while it was being read");
     std::this_thread::sleep_for(1ms);
     file_->read_rows(at, std::span(&found, 1));
   }
@@ -375,7 +376,7 @@ bool Snapshot::load(std::size_t i, StoredResult& result, MissingData& missing) c
 
 Damage Snapshot::damage_with(const MissingData& missing) const {
   Damage damage = damage_;
-  damage.add("row", "without the rooms that belong to it", missing.rooms, ids_);
+  damage.add("row", "without its rooms", missing.rooms, ids_);
   damage.add("field", "damaged", missing.fields, ids_);
   return damage;
 }

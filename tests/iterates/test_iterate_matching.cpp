@@ -279,7 +279,7 @@ TEST_F(IterateMatchingTest, IdentifiesUnusualProgramsAndNoneWronglyWithFewDigits
     if (value_of(rounded, "is_decided") == Value(true))
       EXPECT_THAT(message, Mentions(facts));
     else
-      EXPECT_THAT(message, AnyOf(Mentions("may be"), Mentions("no usual program")));
+      EXPECT_THAT(message, AnyOf(Mentions("may be"), Mentions("no known program")));
   }
   EXPECT_THAT(verdict(printed(every_hundredth, 5)), Mentions({"6 of 6", "may be", "digits", "100"}))
       << "few digits leave several programs possible";
@@ -292,7 +292,7 @@ TEST_F(IterateMatchingTest, NamesPlansThatContradictAnExplanation) {
   };
   const Report report = report_on(printed(all_but_one, 17));
   EXPECT_THAT(messages_of(report).front(),
-              Mentions({"no usual program", "5 of 6", "reference", "1 plan contradicts it: 3"}));
+              Mentions({"no known program", "5 of 6", "reference", "1 plan contradicts it: 3"}));
   EXPECT_EQ(value_of(report, "is_decided"), Value(false));
   EXPECT_EQ(value_of(report, "fits"), Value(5));
   EXPECT_EQ(value_of(report, "contradictions"), Value(1));

@@ -292,10 +292,10 @@ TEST_F(ZipSourceTest, NamesUnreadableMember) {
       {"method 12", [](auto& bytes, auto entry) { bytes[entry + method_at] = 12; }},
       {"checksum", [](auto& bytes, auto entry) { bytes[entry + crc_at] ^= 1; }},
       {"damaged", [](auto& bytes, auto) { bytes[60] ^= 1; }},
-      {"members", [](auto& bytes, auto) { bytes[33] = 'x'; }},
+      {"central directory", [](auto& bytes, auto) { bytes[33] = 'x'; }},
       {"longer", [](auto& bytes, auto entry) { bytes[entry + packed_at + 3] = 0x70; }},
       {"size", [](auto& bytes, auto entry) { bytes[entry + size_at + 3] = 0x70; }},
-      {"unpacked", [](auto& bytes, auto entry) { bytes[entry + size_at] ^= 1; }},
+      {"decompressed", [](auto& bytes, auto entry) { bytes[entry + size_at] ^= 1; }},
       {"checksum", [](auto& bytes, auto entry) {
          bytes[entry + method_at] = 0;
          bytes[entry + packed_at] ^= 1;
@@ -327,12 +327,12 @@ TEST_F(ZipSourceTest, RejectsInvalidArchives) {
   const std::pair<std::string, Facts> invalid[] = {
       {"", {"directory", "floor plans", "zip archive"}},
       {"id,mean_temp\n", {"directory", "floor plans", "zip archive"}},
-      {"PK", {"cut off"}},
+      {"PK", {"truncated"}},
       {zip_of({{"a.txt", "text"}}), {"ID_domain.npy"}},
       {zip_of({}), {"ID_domain.npy"}},
-      {cut(whole), {"members", "damaged"}},
-      {cut(small), {"members", "cut out"}},
-      {of_two_members, {"members", "damaged"}},
+      {cut(whole), {"central directory", "damaged"}},
+      {cut(small), {"central directory", "offset"}},
+      {of_two_members, {"central directory", "damaged"}},
       {zip_of(twice), {"1_interior.npy", "twice"}},
       {zip_of(two_folders), {"'a/'", "'b/'"}}};
   for (const auto& [bytes, facts] : invalid) expect_error(bytes, facts);

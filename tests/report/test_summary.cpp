@@ -261,8 +261,8 @@ TEST(TimeBreakdown, AddsUpToTimeOfAllThreads) {
                                       {"other", 2.5},
                                       {"start", 1.0},
                                       {"between", 1.0},
-                                      {"failures", 3.0},
-                                      {"no work", 1.0},
+                                      {"failed", 3.0},
+                                      {"no plans", 1.0},
                                       {"end", 4.0}})
     EXPECT_NEAR(seconds_of(ledger, name), seconds, 1e-6) << name;
 }

@@ -38,7 +38,7 @@ class Solution:
 
 def _array(name: str, values: npt.ArrayLike) -> npt.NDArray[Any]:
     if isinstance(values, np.ma.MaskedArray):
-        raise ValueError(f"{name} is a masked array: say by filled() what its masked cells are")
+        raise ValueError(f"{name} is a masked array; use filled() to set the values of its masked cells")
     return np.asarray(values)
 
 
@@ -48,7 +48,7 @@ def _number(name: str, value: float) -> float:
     except (TypeError, ValueError):
         raise TypeError(f"{name} must be a number, not {value!r}") from None
     except OverflowError:
-        raise ValueError(f"{name} must be a number that float64 can hold") from None
+        raise ValueError(f"{name} must be a number that float64 can represent") from None
 
 
 def _word(value: str) -> str:

@@ -49,16 +49,16 @@ class Results:
         """Returns the temperatures of a plan in °C, shape of the plan. Raises LookupError if they are not in the file;
         the message explains how to get them from a journal."""
         if plan not in self.rows["id"].values:
-            raise LookupError(f"{self._path} has no plan with the ID {plan!r}")
+            raise LookupError(f"{self._path} contains no plan with the ID {plan!r}")
         name = plan.replace("%", "%25").replace("/", "%2F")
         with self._opened() as file:
             field = file.get("fields/" + ("%2E" if name == "." else name))
             if field is not None:
                 return field[:]
         if self.journals:
-            raise LookupError(f"if the field of plan {plan} is stored, it is in {self.journals[0]}: when no run goes on, "
-                              f"'wallheat repair {self._path}' puts it into {self._path}")
-        raise LookupError(f"{self._path} has no field of plan {plan}: it is not solved, or the run was without "
+            raise LookupError(f"if the field of plan {plan} is stored, it is in {self.journals[0]}; after the run, "
+                              f"'wallheat repair {self._path}' compacts it into {self._path}")
+        raise LookupError(f"{self._path} has no field of plan {plan}: it is not solved, or the run did not use "
                           "--save-fields")
 
     def _opened(self) -> h5py.File:

@@ -26,8 +26,8 @@ class CudaStream final : public Stream {
   CudaStream(int ordinal, const DeviceLimits& capacity, std::shared_ptr<DeviceState> shared)
       : ordinal_(ordinal), capacity_(capacity), shared_(std::move(shared)) {
     select();
-    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "making an event");
+    check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+    for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "creating an event");
   }
   ~CudaStream() override {
     for (const cudaEvent_t event : events_) (void)cudaEventDestroy(event);
@@ -41,13 +41,13 @@ class CudaStream final : public Stream {
   [[nodiscard]] Memory device_memory(std::size_t bytes) override {
     select();
     void* memory = nullptr;
-    check_allocation(cudaMalloc(&memory, bytes), "taking device memory");
+    check_allocation(cudaMalloc(&memory, bytes), "allocating device memory");
     return owned(memory, cudaFree);
   }
   [[nodiscard]] Memory pinned_memory(std::size_t bytes) override {
     select();
     void* memory = nullptr;
-    check_allocation(cudaMallocHost(&memory, bytes), "taking pinned memory");
+    check_allocation(cudaMallocHost(&memory, bytes), "allocating pinned memory");
     return owned(memory, cudaFreeHost);
   }
 
@@ -69,17 +69,17 @@ class CudaStream final : public Stream {
 
   void run_cluster(int blocks, int threads, const ClusterKernelArgs& plan) override {
     select();
-    check(launch_cluster_kernel(blocks, threads, plan, stream_), "starting the cluster kernel");
+    check(launch_cluster_kernel(blocks, threads, plan, stream_), "launching the cluster kernel");
   }
   void run_streaming(std::size_t regions, const StreamingKernelArgs& plan,
                      unsigned long long* largest_change) override {
     select();
     check(launch_streaming_kernel(regions, plan, largest_change, stream_),
-          "starting the streaming kernel");
+          "launching the streaming kernel");
   }
 
   void wait() override {
-    if (shared_->has_timed_out) throw DeviceTimeout("the GPU does not answer any more");
+    if (shared_->has_timed_out) throw DeviceTimeout("the GPU no longer responds");
     const auto start = std::chrono::steady_clock::now();
     try {
       poll_until_done([this] { return is_done(); },
@@ -139,7 +139,7 @@ class CudaStream final : public Stream {
 
 void check(cudaError_t status, const std::string& doing) {
   if (status == cudaSuccess) return;
-  throw DeviceFault("the GPU failed at " + doing + ": " + cudaGetErrorString(status));
+  throw DeviceFault("the GPU failed while " + doing + ": " + cudaGetErrorString(status));
 }
 
 std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceLimits& capacity,

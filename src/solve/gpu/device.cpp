@@ -46,8 +46,8 @@ void poll_until_done(const std::function<bool()>& is_done, const std::function<v
   double waited_s = 0;
   while (!is_done()) {
     if (waited_s >= device_timeout_s)
-      throw DeviceTimeout("the GPU has not answered for " +
-                          std::to_string(static_cast<int>(device_timeout_s)) + " s at " + doing);
+      throw DeviceTimeout("the GPU has not responded for " +
+                          std::to_string(static_cast<int>(device_timeout_s)) + " s while " + doing);
     const double pause_s = std::clamp(waited_s / 8, shortest_s, longest_s);
     sleep(pause_s);
     waited_s += pause_s;
@@ -69,7 +69,8 @@ void verify_kernel(Solver& solver, const std::vector<FloorPlan>& plans) {
     for (const SolveParameters& limits : {SolveParameters{1e-4, 250}, SolveParameters{1.0, 250}}) {
       const auto found = solver.solve(plan, limits, {});
       if (!found || !same_bits(*found, *reference->solve(plan, limits, {})))
-        throw DeviceFault("it does not solve a known plan to the bits of the reference");
+        throw DeviceFault(
+            "its result of a known plan is not bit-identical to that of the reference");
     }
   }
 }

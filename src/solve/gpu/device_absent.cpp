@@ -12,7 +12,7 @@ GpuProperties gpu_properties(int) { return {}; }
 std::string gpu_driver() { return {}; }
 
 std::shared_ptr<GpuDevice> open_gpu(int, const std::function<void(const std::string&)>&) {
-  throw RunError("there is no GPU to open: " + gpu_support().reason);
+  throw RunError("no GPU to open: " + gpu_support().reason);
 }
 
 }  // namespace wallheat

@@ -62,7 +62,7 @@ Description describe(int ordinal) {
   int mode = cudaComputeModeDefault;
   if (cudaDeviceGetAttribute(&mode, cudaDevAttrComputeMode, ordinal) == cudaSuccess &&
       mode == cudaComputeModeProhibited)
-    return {{}, std::string(properties.name) + " is set to take no work (compute mode)"};
+    return {{}, std::string(properties.name) + " does not accept work (compute mode 'prohibited')"};
   return {Gpu{.ordinal = ordinal,
               .name = properties.name,
               .uuid = uuid_text(properties.uuid),
@@ -78,8 +78,8 @@ class CudaDevice final : public gpu::DeviceWithKernels {
     // Threads that wait for the GPU block, so that their cores are free for threads that read plans
     // and store results.
     gpu::check(cudaInitDevice(ordinal, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
-               "its start");
-    gpu::check(cudaSetDevice(ordinal), "its start");
+               "initializing");
+    gpu::check(cudaSetDevice(ordinal), "initializing");
     capacity_ = gpu::prepare_kernels();
     proven_ = gpu::select_verified_kernel(
         [this](gpu::Kernel kernel) { return make_solver(kernel); }, warn);
@@ -109,8 +109,8 @@ std::string version_text(int version) {  // 12040 for 12.4
 /// a driver CUDA reports that the driver is too old.
 std::string why_none(cudaError_t found) {
   const std::string driver = gpu_driver();
-  if (found == cudaErrorNoDevice || driver.empty()) return "no GPU here";
-  return std::string("CUDA found no GPU that it can use here: ") + cudaGetErrorString(found) +
+  if (found == cudaErrorNoDevice || driver.empty()) return "no GPU found";
+  return std::string("CUDA found no usable GPU: ") + cudaGetErrorString(found) +
          " (the driver is for CUDA " + driver + ", this wallheat was built with CUDA " +
          version_text(CUDART_VERSION) + ")";
 }
@@ -166,7 +166,7 @@ std::shared_ptr<GpuDevice> open_gpu(int ordinal,
   const bool is_there = std::any_of(support.gpus.begin(), support.gpus.end(),
                                     [&](const Gpu& gpu) { return gpu.ordinal == ordinal; });
   if (!is_there)
-    throw RunError("there is no GPU " + std::to_string(ordinal) + " to open" +
+    throw RunError("GPU " + std::to_string(ordinal) + " not found" +
                    (support.reason.empty() ? "" : ": " + support.reason));
   return std::make_shared<CudaDevice>(ordinal, warn);
 }

@@ -129,7 +129,7 @@ class SolverOnStream final : public GpuSolver {
       if (!done) return std::nullopt;
       const double margin = source_magnitude_bound(terms) + convergence.rounding_bound();
       if (!obeys_maximum_principle(solution.field, plan.domain, margin))
-        throw DeviceFault("the GPU's answer leaves the range of the fixed temperatures");
+        throw DeviceFault("the result of the GPU is outside the range of the fixed temperatures");
     }
     solution.iterations = convergence.iterations();
     solution.last_delta = convergence.last_delta();
@@ -309,7 +309,7 @@ class SolverOnStream final : public GpuSolver {
     try {
       return device_.reserve(bytes, [&](std::size_t size) { return stream_->device_memory(size); });
     } catch (const std::bad_alloc&) {
-      throw_too_small(bytes, "less that is free");
+      throw_too_small(bytes, "less free memory");
     }
   }
   /// Returns pinned memory of the host, which the device can access.

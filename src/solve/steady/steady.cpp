@@ -41,9 +41,8 @@ double largest_fixed_of(const FloorPlan& plan) {
   std::array<char, 32> rounded_up{};
   std::snprintf(rounded_up.data(), rounded_up.size(), "%.1e", 1.05 * floor);
   throw InputError("an accuracy of " + format_repr(accuracy) +
-                   " °C cannot be proven in double precision, where the floor is about " +
-                   rounded_up.data() + " °C: give an accuracy of " + rounded_up.data() +
-                   " or more");
+                   " °C cannot be proven in double precision, whose limit is about " +
+                   rounded_up.data() + " °C; use an accuracy of " + rounded_up.data() + " or more");
 }
 
 class SteadySolver final : public Solver {
@@ -60,7 +59,7 @@ class SteadySolver final : public Solver {
       gradients_.assign(plan.interior);
     }
     const double largest_fixed = largest_fixed_of(plan);
-    if (!(largest_fixed <= max_magnitude)) require_finite_values(plan.domain, "its start field");
+    if (!(largest_fixed <= max_magnitude)) require_finite_values(plan.domain, "its initial field");
     const double largest_term = largest_magnitude(terms);
     // Upper bound of the magnitudes of the steady state, from the fixed cells and the heat source.
     const double largest = largest_fixed + source_magnitude_bound(terms);
@@ -113,7 +112,7 @@ class SteadySolver final : public Solver {
         scale;
     result.uncertainty = result.error_bound;
     if (!std::isfinite(result.error_bound))
-      throw InputError("no bound of its error is a finite number: its steady state is not proven");
+      throw InputError("its error bound is not finite, so its steady state is not proven");
     result.converged = result.error_bound <= limits.accuracy;
     if (!result.converged && iterations < limits.max_iterations)
       refuse(limits.accuracy, 1.25 * result.error_bound);

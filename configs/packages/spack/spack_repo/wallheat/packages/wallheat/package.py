@@ -7,13 +7,13 @@ from spack.package import *
 class Wallheat(CMakePackage, CudaPackage):
     """Steady-state heat of thousands of building floor plans, on a cluster, into one HDF5 file."""
 
-    homepage = "https://example.org/wallheat"  # no public one yet: see configs/packages/README.md
+    homepage = "https://example.org/wallheat"  # no public homepage exists yet: see configs/packages/README.md
     git = "https://example.org/wallheat.git"
 
     version("main", branch="main")
 
-    variant("mpi", default=True, description="Runs over several nodes")
-    variant("plots", default=True, description="Pictures and plots, by gnuplot")
+    variant("mpi", default=True, description="Support runs on several nodes")
+    variant("plots", default=True, description="Draw pictures and plots with gnuplot")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
