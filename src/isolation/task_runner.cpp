@@ -11,6 +11,7 @@
 
 #include "core/cell_statistics.hpp"
 #include "core/codec.hpp"
+#include "core/members.hpp"
 #include "core/system_limits.hpp"
 #include "core/threads.hpp"
 #include "io/deflate.hpp"
@@ -22,32 +23,12 @@
 
 namespace wallheat {
 
-template <class Visit, SameIgnoringConst<SolveParameters> R>
-void fields_of(Visit& visit, R& limits) {
-  visit(limits.tolerance, limits.max_iterations, limits.accuracy, limits.norm, limits.spacing);
-}
-template <class Visit, SameIgnoringConst<WallOverride> R>
-void fields_of(Visit& visit, R& wall) {
-  visit(wall.nominal, wall.temperature);
-}
-template <class Visit, SameIgnoringConst<Thresholds> R>
-void fields_of(Visit& visit, R& thresholds) {
-  visit(thresholds.above, thresholds.below);
-}
-template <class Visit, SameIgnoringConst<Door> R>
-void fields_of(Visit& visit, R& door) {
-  visit(door.cells);
-}
-template <class Visit, SameIgnoringConst<SolverOptions> R>
-void fields_of(Visit& visit, R& solver) {
-  visit(solver.limits, solver.kind, solver.reference, solver.isa, solver.gpu, solver.walls,
-        solver.thresholds, solver.door);
-}
-template <class Visit, SameIgnoringConst<SolveConfig> R>
-void fields_of(Visit& visit, R& settings) {
-  visit(settings.data, settings.solver, settings.save_fields, settings.host, settings.device,
-        settings.plan_timeout_s, settings.slots, settings.cpus);
-}
+WALLHEAT_MEMBERS(SolveParameters, tolerance, max_iterations, accuracy, norm, spacing);
+WALLHEAT_MEMBERS(WallOverride, nominal, temperature);
+WALLHEAT_MEMBERS(Thresholds, above, below);
+WALLHEAT_MEMBERS(Door, cells);
+WALLHEAT_MEMBERS(SolverOptions, limits, kind, reference, isa, gpu, walls, thresholds, door);
+WALLHEAT_MEMBERS(SolveConfig, data, solver, save_fields, host, device, plan_timeout_s, slots, cpus);
 
 Bytes encode(const SolveConfig& settings) { return to_bytes(settings); }
 

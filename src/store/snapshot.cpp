@@ -341,7 +341,7 @@ std::uint32_t Snapshot::room_count(const ResultRow& row) const {
 std::vector<RoomResult> Snapshot::rooms(std::size_t i) const {
   const JournalEntry* entry = entry_of(i);
   auto rooms = entry == nullptr ? file_->rooms(in_file(i)) : journal_of(*entry).rooms(*entry);
-  const bool is_moved = !rooms.empty() && rooms.front().row != i;
+  const bool is_moved = !rooms.empty() && rooms.front().plan != i;
   if (!is_moved) return rooms;
   const bool are_intact =
       std::ranges::all_of(rooms, [](const auto& room) { return is_intact(room); });
