@@ -16,10 +16,6 @@ namespace {
 constexpr std::size_t rooms_at_once = 4096;
 constexpr std::array<unsigned char, 8> hdf5_signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
-[[noreturn]] void throw_changed(const std::filesystem::path& path) {
-  throw RunError(path.string() + " changed while it was read");
-}
-
 std::uint32_t room_checksum_of(const RoomResult& room) {
   return crc32_of(std::as_bytes(std::span(&room, 1)).first(offsetof(RoomResult, room_crc32)));
 }

@@ -60,14 +60,14 @@ void assign_row(const ResultRow& row, PlanResult& into) {
       [&](const auto& column) { copy(column.in_row(row), column.of(into)); });
 }
 
-void update_checksum(ResultRow& row) {
-  row.row_crc32 = crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
+static std::uint32_t row_checksum_of(const ResultRow& row) {
+  return crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
 }
 
+void update_checksum(ResultRow& row) { row.row_crc32 = row_checksum_of(row); }
+
 bool is_intact(const ResultRow& row) {
-  const auto crc =
-      crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
-  return row.row_crc32 == crc && row.status >= 0 &&
+  return row.row_crc32 == row_checksum_of(row) && row.status >= 0 &&
          static_cast<std::size_t>(row.status) < plan_statuses.size();
 }
 

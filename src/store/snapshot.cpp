@@ -295,8 +295,7 @@ ResultRow Snapshot::row_in_file(std::size_t i, ResultRow found) const {
   if (file_rows_[at].is_damaged) return pending_row(i, ids_[i]);
   constexpr int max_attempts = 200;
   for (int attempts = 0; !is_intact(found) || found.index != at; ++attempts) {
-    if (attempts == max_attempts)
-      throw RunError(file_->path().string() + " changed while it was read");
+    if (attempts == max_attempts) throw_changed(file_->path());
     std::this_thread::sleep_for(1ms);
     file_->read_rows(at, std::span(&found, 1));
   }
