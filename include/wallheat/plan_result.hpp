@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -21,6 +22,11 @@ enum class PlanStatus : std::uint8_t {
   empty = 3,           ///< the plan has no interior cell; its statistics are NaN
   failed = 4,          ///< see PlanResult::error
 };
+
+/// All statuses, in the order of their values.
+inline constexpr std::array plan_statuses{PlanStatus::pending, PlanStatus::converged,
+                                          PlanStatus::max_iterations, PlanStatus::empty,
+                                          PlanStatus::failed};
 
 [[nodiscard]] std::string_view to_string(PlanStatus status);
 

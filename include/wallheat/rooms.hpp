@@ -47,7 +47,7 @@ inline constexpr std::uint32_t max_door_cells = 10000;
 
 /// A room of a solved plan, as result files store it.
 struct RoomResult {
-  std::uint32_t row = 0;   ///< row index of its plan in a result file; otherwise 0
+  std::uint32_t plan = 0;  ///< row index of its plan in a result file; otherwise 0
   std::uint32_t room = 0;  ///< number in the RoomMap
   double mean_temp = 0;    ///< °C; NumPy's mean of its cells in row-major order
   double min_temp = 0;     ///< °C

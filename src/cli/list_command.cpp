@@ -56,7 +56,7 @@ Rows chosen_rooms(const SharedReader& reader, std::size_t min_cells,
     // Row index and room number.
     std::vector<std::pair<std::uint32_t, std::uint32_t>> rooms_by_number;
     rooms_of(*reader, min_cells)([&](const PlanResult& row) {
-      rooms_by_number.emplace_back(row.rooms.front().row, row.rooms.front().room);
+      rooms_by_number.emplace_back(row.rooms.front().plan, row.rooms.front().room);
     });
     std::size_t read = SIZE_MAX;
     PlanResult plan;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/members.hpp"
 #include "wallheat/plan_result.hpp"
 
 namespace wallheat {
@@ -27,30 +27,17 @@ struct DecodeError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A record describes its fields once, in a function next to it,
-//   template <class Visit, SameIgnoringConst<Task> R>
-//   void fields_of(Visit& visit, R& task) { visit(task.index, task.id); }
-// or in a member function,
-//   static void fields(auto& visit, auto& self) { visit(self.index, self.id); }
-// Encoder and Decoder use the same list of fields, so that they cannot disagree.
-
 template <class T>
 concept Scalar = std::is_arithmetic_v<T> || std::is_enum_v<T>;
 
-template <class Record, class T>
-concept SameIgnoringConst = std::same_as<std::remove_const_t<Record>, T>;
-
-template <class Visit, class Record>
-requires requires(Visit& visit, Record& record) { Record::fields(visit, record); }
-void fields_of(Visit& visit, Record& record) { Record::fields(visit, record); }
-
-/// Serializes records to bytes, in native byte order (little-endian on x86-64 and Arm). Strings,
-/// blocks and lists are prefixed with their length as a 64-bit number.
+/// Serializes values to bytes, in native byte order (little-endian on x86-64 and Arm). Strings,
+/// blocks and lists are prefixed with their length as a 64-bit number. A structure is the sequence
+/// of its members (core/members.hpp).
 class Encoder {
  public:
   template <class... T>
-  void operator()(const T&... fields) {
-    (put(fields), ...);
+  void operator()(const T&... values) {
+    (put(values), ...);
   }
   Bytes take() { return std::move(bytes_); }
 
@@ -90,9 +77,12 @@ class Encoder {
     put(static_cast<std::uint8_t>(item.index()));
     std::visit([this](const auto& each) { put(each); }, item);
   }
-  template <class Record>
-  requires std::is_class_v<Record>
-  void put(const Record& record) { fields_of(*this, record); }
+  template <HasMembers T>
+  void put(const T& structure) {
+    static_assert(std::is_empty_v<T> || size_of_members<T>() == sizeof(T),
+                  "a member is missing in WALLHEAT_MEMBERS, or out of order");
+    for_each_member<T>([&](const auto& member) { put(member.of(structure)); });
+  }
 
   void put_all(const auto& items) {
     put(std::uint64_t{items.size()});
@@ -105,13 +95,13 @@ class Encoder {
   Bytes bytes_;
 };
 
-/// Deserializes records from bytes. Throws DecodeError if the bytes are not a valid encoding.
+/// Deserializes values from bytes. Throws DecodeError if the bytes are not a valid encoding.
 class Decoder {
  public:
   explicit Decoder(std::span<const std::byte> bytes) : rest_(bytes) {}
   template <class... T>
-  void operator()(T&... fields) {
-    (get(fields), ...);
+  void operator()(T&... values) {
+    (get(values), ...);
   }
   /// Throws DecodeError if bytes remain.
   void expect_end() const {
@@ -131,8 +121,8 @@ class Decoder {
   void get(PlanStatus& status) {
     std::underlying_type_t<PlanStatus> number{};
     get(number);
+    if (number >= plan_statuses.size()) throw DecodeError("unknown plan status");
     status = static_cast<PlanStatus>(number);
-    if (status > PlanStatus::failed) throw DecodeError("unknown plan status");
   }
   void get(Bytes& block) {
     const auto bytes = take_block();
@@ -182,9 +172,10 @@ class Decoder {
     if (number >= sizeof...(T)) throw DecodeError("unknown message type");
     (void)(... || (number-- == 0 && (get(item.template emplace<T>()), true)));
   }
-  template <class Record>
-  requires std::is_class_v<Record>
-  void get(Record& record) { fields_of(*this, record); }
+  template <HasMembers T>
+  void get(T& structure) {
+    for_each_member<T>([&](const auto& member) { get(member.of(structure)); });
+  }
 
   std::span<const std::byte> take(std::uint64_t size) {
     if (size > rest_.size()) throw DecodeError("a message is truncated");
@@ -209,20 +200,20 @@ class Decoder {
   std::span<const std::byte> rest_;
 };
 
-template <class Record>
-[[nodiscard]] Bytes to_bytes(const Record& record) {
+template <class T>
+[[nodiscard]] Bytes to_bytes(const T& value) {
   Encoder encoder;
-  encoder(record);
+  encoder(value);
   return encoder.take();
 }
-/// Throws DecodeError if the bytes are not an encoded Record.
-template <class Record>
-[[nodiscard]] Record from_bytes(std::span<const std::byte> bytes) {
-  Record record;
+/// Throws DecodeError if the bytes are not an encoded T.
+template <class T>
+[[nodiscard]] T from_bytes(std::span<const std::byte> bytes) {
+  T value;
   Decoder decoder(bytes);
-  decoder(record);
+  decoder(value);
   decoder.expect_end();
-  return record;
+  return value;
 }
 
 }  // namespace wallheat

@@ -4,9 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <string>
+#include <type_traits>
 
+#include "core/members.hpp"
 #include "wallheat/statistics.hpp"
 
 // Measurements of GPUs. Of the device, by its driver: one sample per second, a summary of the
@@ -34,29 +37,28 @@ struct GpuSample {
   double energy_j = nan_value;  ///< since the first sample
 };
 
-/// Field of a GpuSample: its name in JSON, and its column in `nvidia-smi dmon`, with the unit
-/// there.
-struct GpuSampleField {
-  const char* name;
-  double GpuSample::*value;
+/// A member of a GpuSample, and its column in `nvidia-smi dmon`, with the unit there.
+struct GpuReading : MemberOf<GpuSample, double> {
   const char* column;  ///< null: not in the table
   const char* unit;
   double per_unit;  ///< conversion: value / per_unit is in `unit`
 };
-inline constexpr std::array gpu_sample_fields{
-    GpuSampleField{"power_w", &GpuSample::power_w, "pwr", "W", 1},
-    GpuSampleField{"temperature_c", &GpuSample::temperature_c, "gtemp", "C", 1},
-    GpuSampleField{"memory_temperature_c", &GpuSample::memory_temperature_c, "mtemp", "C", 1},
-    GpuSampleField{"utilisation_pct", &GpuSample::utilisation_pct, "sm", "%", 1},
-    GpuSampleField{"memory_utilisation_pct", &GpuSample::memory_utilisation_pct, "mem", "%", 1},
-    GpuSampleField{"encoder_pct", &GpuSample::encoder_pct, "enc", "%", 1},
-    GpuSampleField{"decoder_pct", &GpuSample::decoder_pct, "dec", "%", 1},
-    GpuSampleField{"memory_clock_mhz", &GpuSample::memory_clock_mhz, "mclk", "MHz", 1},
-    GpuSampleField{"sm_clock_mhz", &GpuSample::sm_clock_mhz, "pclk", "MHz", 1},
-    GpuSampleField{"memory_used_bytes", &GpuSample::memory_used_bytes, "fb", "MiB", 1 << 20},
-    GpuSampleField{"energy_j", &GpuSample::energy_j, "energy", "J", 1},
-    GpuSampleField{"memory_total_bytes", &GpuSample::memory_total_bytes, nullptr, "", 1},
-};
+constexpr void visit_members(std::type_identity<GpuSample>, auto&& visit) {
+  for (const GpuReading& reading :
+       {GpuReading{{"power_w", &GpuSample::power_w}, "pwr", "W", 1},
+        GpuReading{{"temperature_c", &GpuSample::temperature_c}, "gtemp", "C", 1},
+        GpuReading{{"memory_temperature_c", &GpuSample::memory_temperature_c}, "mtemp", "C", 1},
+        GpuReading{{"utilisation_pct", &GpuSample::utilisation_pct}, "sm", "%", 1},
+        GpuReading{{"memory_utilisation_pct", &GpuSample::memory_utilisation_pct}, "mem", "%", 1},
+        GpuReading{{"encoder_pct", &GpuSample::encoder_pct}, "enc", "%", 1},
+        GpuReading{{"decoder_pct", &GpuSample::decoder_pct}, "dec", "%", 1},
+        GpuReading{{"memory_clock_mhz", &GpuSample::memory_clock_mhz}, "mclk", "MHz", 1},
+        GpuReading{{"sm_clock_mhz", &GpuSample::sm_clock_mhz}, "pclk", "MHz", 1},
+        GpuReading{{"memory_used_bytes", &GpuSample::memory_used_bytes}, "fb", "MiB", 1 << 20},
+        GpuReading{{"energy_j", &GpuSample::energy_j}, "energy", "J", 1},
+        GpuReading{{"memory_total_bytes", &GpuSample::memory_total_bytes}, nullptr, "", 1}})
+    visit(reading);
+}
 
 /// Process that uses a GPU. NaN if the driver does not report a value.
 struct GpuProcess {
@@ -111,14 +113,10 @@ struct GpuPlanTimes {
   /// account for went into launches and the driver.
   double wait_s = 0;
   std::string kernel{};
-  std::int32_t stream = 0;   ///< stream of the device, from 0
-  std::int32_t blocks = 0;   ///< per launch
-  std::int32_t threads = 0;  ///< per block
+  std::int32_t stream = 0;  ///< stream of the device, from 0
+  std::int32_t grid = 0;    ///< blocks per launch
+  std::int32_t block = 0;   ///< threads per block
 
-  static void fields(auto& visit, auto& self) {
-    visit(self.upload_s, self.kernel_s, self.download_s, self.wait_s, self.kernel, self.stream,
-          self.blocks, self.threads);
-  }
   [[nodiscard]] double on_device_s() const { return upload_s + kernel_s + download_s; }
   /// Returns the rest of a solve that took `solve_s`: work of the host while the device had no work
   /// of this plan.
@@ -126,6 +124,7 @@ struct GpuPlanTimes {
     return std::max(solve_s - std::max(wait_s, on_device_s()), 0.0);
   }
 };
+WALLHEAT_MEMBERS(GpuPlanTimes, upload_s, kernel_s, download_s, wait_s, kernel, stream, grid, block);
 
 /// Time that all plans of a session spent on GPUs, in s, summed over all threads.
 struct GpuTimeTotals {

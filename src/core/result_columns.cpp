@@ -70,13 +70,13 @@ void compare(const std::vector<RoomResult>& a, const std::vector<RoomResult>& b,
   }
   for (std::size_t k = 0; k < a.size(); ++k) {
     RoomResult second = b[k];
-    second.row = a[k].row;  // its row in a file is not part of the result
+    second.plan = a[k].plan;  // its row in a file is not part of the result
     second.room_crc32 = a[k].room_crc32;
     const std::size_t before = found.size();
-    for_each_room_column([&](const char* name, auto member, const char*) {
-      if (found.size() == before && !same(a[k].*member, second.*member))
-        found.push_back({std::string(name) + " of room " + std::to_string(k + 1),
-                         exact_text(a[k].*member), exact_text(second.*member)});
+    for_each_member<RoomResult>([&](const auto& column) {
+      if (found.size() == before && !same(column.of(a[k]), column.of(second)))
+        found.push_back({std::string(column.name) + " of room " + std::to_string(k + 1),
+                         exact_text(column.of(a[k])), exact_text(column.of(second))});
     });
     if (found.size() > before) return;
   }
@@ -112,10 +112,10 @@ double single_core_seconds(const PlanResult& result) {
 std::vector<Difference> find_differences(const ComparableResult& first,
                                          const ComparableResult& second) {
   std::vector<Difference> found;
-  for_each_column([&](const auto& column) {
+  for_each_member<PlanResult>([&](const auto& column) {
     if (column.use != ColumnUse::deterministic) return;
-    const auto& a = column.accessor(first.columns);
-    const auto& b = column.accessor(second.columns);
+    const auto& a = column.of(first.columns);
+    const auto& b = column.of(second.columns);
     if (!same(a, b)) found.push_back({column.name, exact_text(a), exact_text(b)});
   });
   if (first.field != nullptr && second.field != nullptr &&

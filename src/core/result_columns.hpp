@@ -4,15 +4,17 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "core/members.hpp"
 #include "wallheat/grid.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/rooms.hpp"
 
-// Access to the columns of results, comparison of results, and properties that are derived from the
-// columns. wallheat/plan_result.hpp defines the columns of plans.
+// The lists of the columns of results and rooms, comparison of results, and properties that are
+// derived from the columns. wallheat/plan_result.hpp defines the columns of plans.
 
 namespace wallheat {
 
@@ -28,69 +30,50 @@ enum class SolverKind {
 inline constexpr std::array solver_kinds{SolverKind::jacobi, SolverKind::fastforward,
                                          SolverKind::steady};
 
-/// All statuses of plans, in the order of their numbers.
-inline constexpr std::array plan_statuses{PlanStatus::pending, PlanStatus::converged,
-                                          PlanStatus::max_iterations, PlanStatus::empty,
-                                          PlanStatus::failed};
-
 /// Use of a result column; see WALLHEAT_RESULT_COLUMNS.
 enum class ColumnUse { internal, reported, deterministic };
 
-/// Column of PlanResult.
-template <class Member>
+/// A member of a PlanResult that is a column.
+template <class Type, class Of, class InRow>
 struct ResultColumn {
   const char* name;
+  std::type_identity<Type> type;  ///< as in WALLHEAT_RESULT_COLUMNS
   ColumnUse use;
-  Member accessor;  ///< accessor(result) returns a reference to the value
+  const char* meaning;  ///< with the unit
+  Of of;                ///< of(result) returns a reference to the value in a PlanResult
+  InRow in_row;         ///< in_row(row) returns a reference to the stored value in a ResultRow
 };
-template <class Member>
-ResultColumn(const char*, ColumnUse, Member) -> ResultColumn<Member>;
+template <class Type, class Of, class InRow>
+ResultColumn(const char*, std::type_identity<Type>, ColumnUse, const char*, Of, InRow)
+    -> ResultColumn<Type, Of, InRow>;
 
-/// Calls visit(column) for each column of PlanResult, in order.
+// clang-format off
+/// Lists the columns of a PlanResult: a ResultColumn each.
 template <class Visit>
-constexpr void for_each_column(Visit&& visit) {
+constexpr void visit_members(std::type_identity<PlanResult>, Visit&& visit) {
 #define WALLHEAT_MEMBER(Type, name, initial, use, meaning) \
   WALLHEAT_NESTED(Type, name, name, use, meaning)
-#define WALLHEAT_NESTED(Type, name, part, use, meaning)                                     \
-  visit(ResultColumn{#name, ColumnUse::use, [](auto& result) -> auto& { return result.part; \
-  }                                                                                         \
-  });
+#define WALLHEAT_NESTED(Type, name, part, use, meaning)                          \
+  visit(ResultColumn{#name, std::type_identity<Type>{}, ColumnUse::use, meaning, \
+                     [](auto& result) -> auto& { return result.part; },          \
+                     [](auto& row) -> auto& { return row.name; }});
   WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_NESTED)
 #undef WALLHEAT_MEMBER
 #undef WALLHEAT_NESTED
 }
+// clang-format on
 
-/// Calls visit(name, member, meaning) for each column of a room, in order; `member` is a pointer to
-/// the member. This list is the only definition of the columns: result files, messages, tables and
-/// formulas are derived from it, and a test compares the documents with it.
-template <class Visit>
-constexpr void for_each_room_column(Visit&& visit) {
-  visit("plan", &RoomResult::row, "index of the plan's row in /rows");
-  visit("room", &RoomResult::room, "number from 1, in reading order of the rooms' first cells");
-  visit("mean_temp", &RoomResult::mean_temp, "°C, mean of the room's cells");
-  visit("min_temp", &RoomResult::min_temp, "°C, coldest cell");
-  visit("max_temp", &RoomResult::max_temp, "°C, warmest cell");
-  visit("cells", &RoomResult::cells, "cells");
-  visit("cells_above", &RoomResult::cells_above, "cells above `above` of /settings");
-  visit("cells_below", &RoomResult::cells_below, "cells below `below` of /settings");
-  visit("first_row", &RoomResult::first_row, "first row of the bounding box");
-  visit("first_col", &RoomResult::first_col, "first column of the bounding box");
-  visit("last_row", &RoomResult::last_row, "last row of the bounding box");
-  visit("last_col", &RoomResult::last_col, "last column of the bounding box");
-  visit("centre_row", &RoomResult::centre_row, "mean row of the room's cells");
-  visit("centre_col", &RoomResult::centre_col, "mean column of the room's cells");
-  visit("room_crc32", &RoomResult::room_crc32, "CRC-32 of all preceding bytes of the room");
-}
-
+WALLHEAT_MEMBERS(RoomResult, plan, room, mean_temp, min_temp, max_temp, cells, cells_above,
+                 cells_below, first_row, first_col, last_row, last_col, centre_row, centre_col,
+                 room_crc32);
 static_assert(
     [] {
       std::size_t bytes = 0;
-      for_each_room_column([&](const char*, auto member, const char*) {
-        bytes += sizeof(std::declval<RoomResult>().*member);
-      });
+      for_each_member<RoomResult>(
+          [&](const auto& column) { bytes += sizeof(column.of(std::declval<RoomResult&>())); });
       return bytes;
     }() == sizeof(RoomResult),
-    "a gap in RoomResult would store, and check, undefined bytes");
+    "padding in RoomResult would be stored and checked as undefined bytes");
 
 /// Parts of a result that must agree between two results of a plan: the columns whose use is
 /// `deterministic`, and the values of the field. PlanResult::field is not compared, because it is

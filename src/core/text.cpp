@@ -1,6 +1,8 @@
 #include "core/text.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
@@ -52,11 +54,12 @@ std::size_t character_bytes(std::string_view text) {
   return bytes;
 }
 
-/// Returns true for the control characters of ASCII, for U+0080 to U+009F, and for characters that
-/// break lines or change the direction of text: U+2028 to U+202E, and U+2066 to U+2069.
-bool is_control(std::string_view character) {
+/// Returns true for the control characters of ASCII, for a byte that is not a character, for U+0080
+/// to U+009F, and for characters that break lines or change the direction of text: U+2028 to
+/// U+202E, and U+2066 to U+2069.
+bool must_be_escaped(std::string_view character) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
-  if (character.size() == 1) return byte(0) < 0x20 || byte(0) == 0x7f;
+  if (character.size() == 1) return byte(0) < 0x20 || byte(0) >= 0x7f;
   if (character.size() == 2) return byte(0) == 0xc2 && byte(1) < 0xa0;
   if (byte(0) != 0xe2) return false;
   return (byte(1) == 0x80 && byte(2) >= 0xa8 && byte(2) <= 0xae) ||
@@ -81,9 +84,8 @@ std::string escape_control_chars(std::string_view text) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t bytes = character_bytes(text);
-    const std::string_view character = text.substr(0, bytes == 0 ? 1 : bytes);
-    if (bytes == 0 || is_control(character)) {
+    const std::string_view character = first_character(text);
+    if (must_be_escaped(character)) {
       for (const char letter : character) append_escaped(shown, letter);
     } else {
       shown += character;
@@ -98,6 +100,28 @@ std::string escape_and_truncate(std::string_view message) {
   std::string shown = escape_control_chars(message.substr(0, most));
   if (message.size() > most) shown += "... (truncated)";
   return shown;
+}
+
+std::string_view first_character(std::string_view text) {
+  return text.substr(0, std::max<std::size_t>(character_bytes(text), 1));
+}
+
+std::string to_lower(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char letter) { return std::tolower(letter); });
+  return lower;
+}
+
+std::vector<std::string_view> split(std::string_view text, char mark) {
+  std::vector<std::string_view> words;
+  words.reserve(1 + static_cast<std::size_t>(std::ranges::count(text, mark)));
+  while (true) {
+    const std::size_t end = std::min(text.find(mark), text.size());
+    words.push_back(text.substr(0, end));
+    if (end == text.size()) return words;
+    text.remove_prefix(end + 1);
+  }
 }
 
 std::string format_utc(std::time_t time, const char* format) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 // Parsing and formatting of text that is not specific to a part of the program.
 
@@ -96,6 +97,17 @@ std::optional<std::pair<First, Second>> parse_pair(char sign, std::string_view t
 /// Escapes a message like escape_control_chars(), and truncates it, because a file may have filled
 /// it with thousands of lines.
 [[nodiscard]] std::string escape_and_truncate(std::string_view message);
+
+/// Returns the first UTF-8 character of a text that is not empty; its first byte if that begins no
+/// valid character.
+[[nodiscard]] std::string_view first_character(std::string_view text);
+
+/// Returns the text with the letters of ASCII in lower case.
+[[nodiscard]] std::string to_lower(std::string_view text);
+
+/// Splits a text at each `mark`. Returns views into the text, one of them even if the text is
+/// empty.
+[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char mark);
 
 /// Returns a time in UTC, in a format of strftime.
 [[nodiscard]] std::string format_utc(std::time_t time, const char* format);

@@ -16,7 +16,6 @@ struct WallOverride {
   double nominal = 0;      ///< °C, value of the cells in the plan
   double temperature = 0;  ///< °C
   friend auto operator<=>(const WallOverride&, const WallOverride&) = default;
-  static void fields(auto& visit, auto& self) { visit(self.nominal, self.temperature); }
 };
 
 /// In the order of the nominal temperatures, each of which occurs once.

@@ -42,10 +42,8 @@ std::size_t gpus_in(std::string_view resources) {
   std::string text(resources);
   for (std::size_t open = 0; (open = text.find('(')) != std::string::npos;)
     text.erase(open, std::min(text.find(')', open), text.size()) - open + 1);
-  std::vector<std::string_view> items;
-  split(text, ',', items);
   std::size_t gpus = 0;
-  for (const std::string_view item : items) {
+  for (const std::string_view item : split(text, ',')) {
     if (item == "gpu") ++gpus;
     if (item.starts_with("gpu:"))
       gpus += parse_number<std::size_t>(item.substr(item.rfind(':') + 1)).value_or(1);
@@ -58,10 +56,9 @@ std::size_t gpus_in(std::string_view resources) {
 std::vector<Partition> parse_sinfo(const std::string& name, std::string_view text) {
   std::vector<Partition> partitions;
   ListingLines lines(name, text);
-  std::vector<std::string_view> fields;
   for (std::string_view line; lines.next(line);) {
     if (line.empty()) continue;
-    split(line, '|', fields);
+    const std::vector<std::string_view> fields = split(line, '|');
     constexpr std::size_t width = 8;
     if (fields.size() != width && fields.size() != width - 1)
       lines.throw_at_line(

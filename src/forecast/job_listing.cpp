@@ -113,9 +113,7 @@ JobListing parse_sacct(const std::string& name, std::string_view text) {
     memory,
     resources
   };
-  std::vector<std::string_view> columns;
-  split(sacct_fields, ',', columns);
-  ListingTable table(name, text, columns,
+  ListingTable table(name, text, split(sacct_fields, ','),
                      fmt::format("SLURM_TIME_FORMAT=%s sacct -X -D -n -P -o {}", sacct_fields));
   JobListing listing;
   while (table.next()) {

@@ -67,17 +67,6 @@ class ListingLines {
   std::size_t number_ = 0;
 };
 
-/// Splits a line at each `mark` into `fields`.
-inline void split(std::string_view line, char mark, std::vector<std::string_view>& fields) {
-  fields.clear();
-  while (true) {
-    const std::size_t end = std::min(line.find(mark), line.size());
-    fields.push_back(line.substr(0, end));
-    if (end == line.size()) return;
-    line.remove_prefix(end + 1);
-  }
-}
-
 /// Iterates over the rows of a listing with one value per column in each line, separated by "|".
 class ListingTable : public ListingLines {
  public:
@@ -99,7 +88,7 @@ class ListingTable : public ListingLines {
   bool next() {
     for (std::string_view line; ListingLines::next(line);) {
       if (line.empty()) continue;
-      split(line, '|', values_);
+      values_ = split(line, '|');
       if (std::exchange(is_first_, false) &&
           std::find(values_.begin(), values_.end(), columns_.front()) != values_.end()) {
         find_columns();

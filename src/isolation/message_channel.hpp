@@ -11,6 +11,7 @@
 
 #include "core/codec.hpp"
 #include "core/input_file.hpp"
+#include "core/members.hpp"
 #include "queue/agent.hpp"
 
 namespace wallheat {
@@ -34,10 +35,8 @@ struct ProcessConfig {
   int progress_fd = -1;     ///< file descriptor of its ProgressPage
   std::int32_t thread = 0;  ///< number of its first slot among the slots of the worker
   Bytes settings{};         ///< encoded SolveConfig
-  static void fields(auto& visit, auto& self) {
-    visit(self.progress_fd, self.thread, self.settings);
-  }
 };
+WALLHEAT_MEMBERS(ProcessConfig, progress_fd, thread, settings);
 using FromProcess = std::variant<ProcessReady, TaskResult, SourceOutage, ProcessExit>;
 
 /// Progress of the plan in a slot. The solver process writes it, the worker reads it. The alignment

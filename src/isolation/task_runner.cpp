@@ -11,28 +11,25 @@
 
 #include "core/cell_statistics.hpp"
 #include "core/codec.hpp"
+#include "core/members.hpp"
 #include "core/system_limits.hpp"
 #include "core/threads.hpp"
 #include "io/deflate.hpp"
 #include "io/standard_streams.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
-#include "solve/solver_settings.hpp"
 #include "store/field_codec.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 
-template <class Visit, SameIgnoringConst<SolverOptions> R>
-void fields_of(Visit& visit, R& solver) {
-  for_each_setting([&](const SolverSetting&, auto& value) { visit(value); }, solver);
-  visit(solver.gpu);
-}
-template <class Visit, SameIgnoringConst<SolveConfig> R>
-void fields_of(Visit& visit, R& settings) {
-  visit(settings.data, settings.solver, settings.save_fields, settings.host, settings.device,
-        settings.plan_timeout_s, settings.slots, settings.cpus);
-}
+WALLHEAT_MEMBERS(WallOverride, nominal, temperature);
+WALLHEAT_MEMBERS(Door, cells);
+WALLHEAT_MEMBERS(SolveParameters, tolerance, max_iterations, accuracy, norm, spacing);
+WALLHEAT_MEMBERS(Thresholds, above, below);
+WALLHEAT_MEMBERS(SolverOptions, limits, backend, isa, gpu, kind, spacing_is_known, walls,
+                 thresholds, door);
+WALLHEAT_MEMBERS(SolveConfig, data, solver, save_fields, host, device, plan_timeout_s, slots, cpus);
 
 Bytes encode(const SolveConfig& settings) { return to_bytes(settings); }
 

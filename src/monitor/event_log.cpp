@@ -112,7 +112,7 @@ void EventLog::add(const Event& event, const PlanResult& result) {
     case finished:
     case plan_given_up: {
       Json json = of(result);
-      if (!event.gpu_times.kernel.empty()) json["gpu"] = to_json(event.gpu_times);
+      if (!event.gpu_times.kernel.empty()) json["gpu"] = event.gpu_times;
       return put(result.status == PlanStatus::failed ? "failure" : "result", json);
     }
     case attempt_failed:
@@ -162,9 +162,11 @@ GpuTimesOfPlans read_gpu_times(const std::filesystem::path& events) {
     if (!event.is_object() || !event.contains("event")) continue;
     any_event = true;
     try {
-      if (event.contains("gpu") && event.at("event") == "result")
-        times[{event.at("id").get<std::string>(), event.at("seconds").get<double>()}] =
-            gpu_plan_times_from_json(event.at("gpu"));
+      if (!event.contains("gpu") || event.at("event") != "result") continue;
+      GpuPlanTimes of_plan;
+      for_each_member<GpuPlanTimes>(
+          [&](const auto& member) { event.at("gpu").at(member.name).get_to(member.of(of_plan)); });
+      times[{event.at("id").get<std::string>(), event.at("seconds").get<double>()}] = of_plan;
     } catch (const Json::exception&) {
       // an event of another version
     }

@@ -141,7 +141,7 @@ Json worker_json(const ShardFileStatus& part, const WorkerStatus& worker) {
             {"last_heard_s", worker.last_heard_s + part.status_age_if_running_s()},
             {"running", worker.running_plans}};
   const GpuSample gpu = worker.gpu.value_or(GpuSample{});
-  for (const GpuSampleField& field : gpu_sample_fields) json[field.name] = gpu.*field.value;
+  json.update(Json(gpu));
   return json;
 }
 

@@ -20,24 +20,6 @@ void add_known(Json& json, const std::string& name, double number) {
 
 }  // namespace
 
-Json to_json(const GpuPlanTimes& times) {
-  return {{"upload_s", times.upload_s},     {"kernel_s", times.kernel_s},
-          {"download_s", times.download_s}, {"wait_s", times.wait_s},
-          {"kernel", times.kernel},         {"stream", times.stream},
-          {"grid", times.blocks},           {"block", times.threads}};
-}
-
-GpuPlanTimes gpu_plan_times_from_json(const Json& json) {
-  return {.upload_s = json.at("upload_s").get<double>(),
-          .kernel_s = json.at("kernel_s").get<double>(),
-          .download_s = json.at("download_s").get<double>(),
-          .wait_s = json.at("wait_s").get<double>(),
-          .kernel = json.at("kernel").get<std::string>(),
-          .stream = json.at("stream").get<std::int32_t>(),
-          .blocks = json.at("grid").get<std::int32_t>(),
-          .threads = json.at("block").get<std::int32_t>()};
-}
-
 std::vector<std::string> kernel_table(const std::map<std::string, SampleStats>& kernels) {
   std::vector<std::string> lines;
   constexpr const char* columns = "{:<10}  {:>8}  {:>9}  {:>8}  {:>8}  {:>10}";
@@ -55,8 +37,8 @@ std::vector<std::string> kernel_table(const std::map<std::string, SampleStats>& 
 
 Json to_json(const GpuSample& sample) {
   Json json = Json::object();
-  for (const GpuSampleField& field : gpu_sample_fields)
-    add_known(json, field.name, sample.*field.value);
+  for_each_member<GpuSample>(
+      [&](const GpuReading& reading) { add_known(json, reading.name, reading.of(sample)); });
   return json;
 }
 

@@ -10,11 +10,6 @@
 
 namespace wallheat {
 
-/// Converts the GPU times of a plan to JSON and back. gpu_plan_times_from_json() throws
-/// nlohmann::json::exception if a member is missing or has another type.
-[[nodiscard]] Json to_json(const GpuPlanTimes& times);
-[[nodiscard]] GpuPlanTimes gpu_plan_times_from_json(const Json& json);
-
 /// Returns a table with a header and one line per kernel: its number of plans, and the total, mean,
 /// minimum and maximum of its time per plan. `kernels` has these times, in s, by the name of the
 /// kernel. Returns an empty list if there are no kernels.

@@ -24,65 +24,33 @@ namespace wallheat {
 
 namespace fs = std::filesystem;
 
-/// Calls `take` for each pair of a name and a field.
-static void take_pairs(auto&& take, const char* name, auto& field, auto&&... more) {
-  take(name, field);
-  if constexpr (sizeof...(more) > 0) take_pairs(take, more...);
-}
-static void for_each_field(auto&& take, auto& record) {
-  using Record = std::remove_const_t<std::remove_reference_t<decltype(record)>>;
-  if constexpr (std::same_as<Record, GpuSample>) {
-    for (const GpuSampleField& field : gpu_sample_fields) take(field.name, record.*field.value);
-  } else {
-    Record::fields([&](auto&&... pairs) { take_pairs(take, pairs...); }, record);
-  }
-}
-template <class T>
-concept HasFields = std::same_as<T, GpuSample> || requires(T& record) {
-  T::fields([](auto&&...) {}, record);
-};
-
-// nlohmann-json finds these functions by argument-dependent lookup, also for the elements of lists.
-
-template <HasFields T>
-static void to_json(Json& json, const T& record) {
-  for_each_field(
-      [&](const char* name, const auto& field) {
-        if constexpr (requires { field.has_value(); }) {
-          if (field) json[name] = *field;
-        } else {
-          json[name] = field;
-        }
-      },
-      record);
-}
-
-/// Reads a value, and leaves the field unchanged if the value has another type. nlohmann-json alone
-/// would truncate fractions, and convert numbers that are out of range to arbitrary values.
-template <class Field>
-static void read(const Json& json, Field& field) {
-  if constexpr (requires { field.has_value(); }) {
-    if (!json.is_null()) read(json, field.emplace());
-  } else if constexpr (std::integral<Field>) {
-    if (json.is_number_integer() && std::in_range<Field>(json.get<std::int64_t>()))
-      field = json.get<Field>();
-  } else if constexpr (requires { typename Field::mapped_type; }) {
-    for (const auto& [key, value] : json.items()) read(value, field[key]);
+/// Reads a value, and leaves the member unchanged if the value has another type. nlohmann-json
+/// alone would truncate fractions, and convert numbers that are out of range to arbitrary values.
+template <class Value>
+static void read(const Json& json, Value& member) {
+  if constexpr (requires { member.has_value(); }) {
+    if (!json.is_null()) read(json, member.emplace());
+  } else if constexpr (std::integral<Value>) {
+    if (json.is_number_integer() && std::in_range<Value>(json.get<std::int64_t>()))
+      member = json.get<Value>();
+  } else if constexpr (requires { typename Value::mapped_type; }) {
+    for (const auto& [key, value] : json.items()) read(value, member[key]);
   } else {
     try {
-      json.get_to(field);
-    } catch (const Json::type_error&) {  // the field is unchanged
+      json.get_to(member);
+    } catch (const Json::type_error&) {  // the member is unchanged
     }
   }
 }
 
-template <HasFields T>
-static void from_json(const Json& json, T& record) {
-  for_each_field(
-      [&](const char* name, auto& field) {
-        if (const auto found = json.find(name); found != json.end()) read(*found, field);
-      },
-      record);
+/// Reads a structure from an object with its members. nlohmann-json calls this function, also for
+/// the elements of lists.
+template <HasMembers T>
+static void from_json(const Json& json, T& structure) {
+  for_each_member<T>([&](const auto& member) {
+    if (const auto found = json.find(member.name); found != json.end())
+      read(*found, member.of(structure));
+  });
 }
 
 constexpr const char* mark_name = "about";  // the first name in the file

@@ -18,12 +18,13 @@
 
 #include "core/gpu_stats.hpp"
 #include "core/machine.hpp"
+#include "core/members.hpp"
 
 namespace wallheat {
 
 class Log;
 
-// Each of these structures lists its fields once, in fields(), with their names in the status file.
+// The status file has the members of these structures under their names.
 
 /// A plan in progress on a worker.
 struct RunningPlan {
@@ -32,11 +33,8 @@ struct RunningPlan {
   /// °C; NaN before the first convergence check.
   double delta = std::numeric_limits<double>::quiet_NaN();
   double seconds = 0;  ///< since its start
-  static void fields(auto&& visit, auto& self) {
-    visit("id", self.id, "iterations", self.iterations, "delta", self.delta, "seconds",
-          self.seconds);
-  }
 };
+WALLHEAT_MEMBERS(RunningPlan, id, iterations, delta, seconds);
 
 /// State of a worker, as rank 0 knows it.
 struct WorkerStatus {
@@ -51,13 +49,9 @@ struct WorkerStatus {
   std::optional<GpuSample> gpu{};    ///< latest sample of its GPU; nullopt if it has none
   std::size_t running_plans = 0;     ///< number of all plans in progress
   std::int64_t peak_memory = 0;      ///< maximum memory of its process in bytes; 0: unknown
-  static void fields(auto&& visit, auto& self) {
-    visit("rank", self.rank, "host", self.host, "device", self.device, "threads", self.threads,
-          "plans", self.plans, "last_heard_s", self.last_heard_s, "state", self.state,
-          "running_plans", self.running_plans, "running", self.running, "gpu", self.gpu,
-          "peak_memory", self.peak_memory);
-  }
 };
+WALLHEAT_MEMBERS(WorkerStatus, rank, host, device, threads, plans, last_heard_s, state,
+                 running_plans, running, gpu, peak_memory);
 
 /// Interval at which a run replaces its status file.
 inline constexpr std::chrono::seconds status_interval{2};
@@ -86,14 +80,9 @@ struct RunStatus {
   std::vector<WorkerStatus> workers;
   /// Number of workers in each state, of all workers.
   std::map<std::string, std::size_t> worker_states;
-  static void fields(auto&& visit, auto& self) {
-    visit("started_utc", self.started_utc, "written_utc", self.written_utc, "state", self.state,
-          "host", self.host, "exit_status", self.exit_status, "total", self.total, "restored",
-          self.restored, "solved", self.solved, "failed", self.failed, "running", self.running,
-          "left", self.left, "plans_per_s", self.plans_per_s, "seconds_left", self.seconds_left,
-          "worker_states", self.worker_states, "workers", self.workers);
-  }
 };
+WALLHEAT_MEMBERS(RunStatus, started_utc, written_utc, state, host, exit_status, total, restored,
+                 solved, failed, running, left, plans_per_s, seconds_left, worker_states, workers);
 
 /// Returns the path of the status file of a result file: FILE.status, where FILE is its
 /// result_path().

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/members.hpp"
 #include "queue/messages.hpp"
 
 namespace wallheat {
@@ -23,14 +24,14 @@ struct ProcessReady {
   std::vector<int> cpus{};  ///< CPUs that it may use, read back from the system
   /// Why these are not the CPUs that were requested; empty if they are.
   std::string binding_error{};
-  static void fields(auto& visit, auto& self) { visit(self.slots, self.cpus, self.binding_error); }
 };
+WALLHEAT_MEMBERS(ProcessReady, slots, cpus, binding_error);
 /// A plan was not solved, because the plan source cannot be read for now.
 struct SourceOutage {
   QueueIndex plan{};
   std::string reason;
-  static void fields(auto& visit, auto& self) { visit(self.plan, self.reason); }
 };
+WALLHEAT_MEMBERS(SourceOutage, plan, reason);
 /// The end of a solver process.
 struct ProcessExit {
   enum class Cause : std::uint8_t {
@@ -41,8 +42,8 @@ struct ProcessExit {
   };
   Cause cause = Cause::crashed;
   std::string reason;
-  static void fields(auto& visit, auto& self) { visit(self.cause, self.reason); }
 };
+WALLHEAT_MEMBERS(ProcessExit, cause, reason);
 
 /// A worker's state machine: starts solver processes, assigns tasks to them, reports to rank 0, and
 /// decides which plan or device is the cause when a process fails.

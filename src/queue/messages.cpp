@@ -9,21 +9,6 @@
 
 namespace wallheat {
 
-// Field lists of types of other folders, for the codec; see core/codec.hpp.
-template <class Visit, SameIgnoringConst<RoomResult> R>
-void fields_of(Visit& visit, R& room) {
-  for_each_room_column([&](const char*, auto member, const char*) { visit(room.*member); });
-}
-template <class Visit, SameIgnoringConst<PlanResult> R>
-void fields_of(Visit& visit, R& result) {
-  for_each_column([&](const auto& column) { visit(column.accessor(result)); });
-  visit(result.field, result.rooms);
-}
-template <class Visit, SameIgnoringConst<GpuSample> R>
-void fields_of(Visit& visit, R& sample) {
-  for (const GpuSampleField& field : gpu_sample_fields) visit(sample.*field.value);
-}
-
 Bytes encode(const FromWorker& message) { return to_bytes(message); }
 Bytes encode(const ToWorker& message) { return to_bytes(message); }
 FromWorker decode_from_worker(std::span<const std::byte> bytes) {
@@ -31,17 +16,27 @@ FromWorker decode_from_worker(std::span<const std::byte> bytes) {
 }
 ToWorker decode_to_worker(std::span<const std::byte> bytes) { return from_bytes<ToWorker>(bytes); }
 
-Bytes encode_result(const PlanResult& result) { return to_bytes(result); }
+Bytes encode_result(const PlanResult& result) {
+  Encoder encoder;
+  for_each_member<PlanResult>([&](const auto& column) { encoder(column.of(result)); });
+  encoder(result.field, result.rooms);
+  return encoder.take();
+}
 
-PlanResult decode_result(std::span<const std::byte> record) {
-  return from_bytes<PlanResult>(record);
+PlanResult decode_result(std::span<const std::byte> encoded_result) {
+  PlanResult result;
+  Decoder decoder(encoded_result);
+  for_each_member<PlanResult>([&](const auto& column) { decoder(column.of(result)); });
+  decoder(result.field, result.rooms);
+  decoder.expect_end();
+  return result;
 }
 
 std::uint64_t hash_result(const PlanResult& result, std::uint64_t field_hash) {
   Encoder columns;
-  for_each_column([&](const auto& column) {
+  for_each_member<PlanResult>([&](const auto& column) {
     if (column.use != ColumnUse::deterministic) return;
-    const auto& value = column.accessor(result);
+    const auto& value = column.of(result);
     if constexpr (std::is_floating_point_v<std::remove_cvref_t<decltype(value)>>) {
       if (std::isnan(value)) return columns(false);  // so that all NaNs hash alike
     }

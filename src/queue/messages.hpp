@@ -13,6 +13,7 @@
 #include "core/codec.hpp"
 #include "core/gpu_stats.hpp"
 #include "core/machine.hpp"
+#include "core/members.hpp"
 #include "core/plan_files.hpp"
 #include "queue/queue_index.hpp"
 #include "wallheat/plan_result.hpp"
@@ -40,9 +41,9 @@ struct Task {
   QueueIndex plan{};
   std::string id;
   std::optional<EntryOffsets> entry_offsets{};  ///< see PlanSource::entry_offsets()
-  static void fields(auto& visit, auto& self) { visit(self.plan, self.id, self.entry_offsets); }
   friend bool operator==(const Task&, const Task&) = default;
 };
+WALLHEAT_MEMBERS(Task, plan, id, entry_offsets);
 
 /// Progress of a plan that is being solved.
 struct PlanProgress {
@@ -50,10 +51,8 @@ struct PlanProgress {
   std::int64_t iterations = 0;
   double delta = std::numeric_limits<double>::quiet_NaN();  ///< °C, at the last convergence check
   double seconds = 0;                                       ///< wall time since the plan started
-  static void fields(auto& visit, auto& self) {
-    visit(self.plan, self.iterations, self.delta, self.seconds);
-  }
 };
+WALLHEAT_MEMBERS(PlanProgress, plan, iterations, delta, seconds);
 
 /// Outcome of one attempt to solve a plan.
 struct TaskResult {
@@ -71,11 +70,8 @@ struct TaskResult {
   GpuPlanTimes gpu_times{};
   /// Message of a host_error. Also replaces `encoded_result` if the solver process died.
   std::string error{};
-  static void fields(auto& visit, auto& self) {
-    visit(self.plan, self.kind, self.seconds, self.result_hash, self.encoded_result, self.gpu_times,
-          self.error);
-  }
 };
+WALLHEAT_MEMBERS(TaskResult, plan, kind, seconds, result_hash, encoded_result, gpu_times, error);
 
 /// Properties of a worker, known once its solver processes are ready.
 struct WorkerProperties {
@@ -89,12 +85,9 @@ struct WorkerProperties {
   std::string no_gpu_reason{};      ///< one clause; empty if it has a GPU or none was wanted
   std::string core_limit_reason{};  ///< one clause: what keeps it from using more cores
   std::string thread_count_source{};  ///< one clause: the scheduler's job limits its threads
-  static void fields(auto& visit, auto& self) {
-    visit(self.host, self.device, self.slots, self.shares_process, self.bound_cpus,
-          self.shares_cores, self.gpu, self.no_gpu_reason, self.core_limit_reason,
-          self.thread_count_source);
-  }
 };
+WALLHEAT_MEMBERS(WorkerProperties, host, device, slots, shares_process, bound_cpus, shares_cores,
+                 gpu, no_gpu_reason, core_limit_reason, thread_count_source);
 
 // Messages from a worker.
 
@@ -115,11 +108,9 @@ struct WorkerReport {
   [[nodiscard]] bool has_payload() const {
     return ready || !results.empty() || !suspects.empty() || !returned.empty();
   }
-  static void fields(auto& visit, auto& self) {
-    visit(self.ready, self.running, self.results, self.suspects, self.returned, self.gpu_sample,
-          self.peak_memory);
-  }
 };
+WALLHEAT_MEMBERS(WorkerReport, ready, running, results, suspects, returned, gpu_sample,
+                 peak_memory);
 
 /// Announces that the worker stops solving. All results that it had are sent before, so the
 /// coordinator can queue its remaining plans again at once.
@@ -135,10 +126,8 @@ struct Bye {
   std::string reason;                   ///< message for the log
   std::vector<PlanProgress> aborted{};  ///< plans that were in progress
   std::string host{};
-  static void fields(auto& visit, auto& self) {
-    visit(self.cause, self.reason, self.aborted, self.host);
-  }
 };
+WALLHEAT_MEMBERS(Bye, cause, reason, aborted, host);
 
 // Messages from rank 0.
 
@@ -146,42 +135,41 @@ struct Bye {
 struct PlanProbe {
   Task task;
   std::string description;  ///< as describe_plan() returns it
-  static void fields(auto& visit, auto& self) { visit(self.task, self.description); }
 };
+WALLHEAT_MEMBERS(PlanProbe, task, description);
 /// Stamp of one plan, by which a worker that reads a copy of the plans finds stale files.
 struct PlanStamp {
   Task task;
   std::optional<std::uint64_t> stamp{};  ///< see PlanSource::copy_stamp(); nullopt: unknown
-  static void fields(auto& visit, auto& self) { visit(self.task, self.stamp); }
 };
+WALLHEAT_MEMBERS(PlanStamp, task, stamp);
 /// Description of the plan source of rank 0: a worker must read the same plans.
 struct SourceDescription {
   std::uint64_t identity = 0;       ///< see source_identity()
   std::vector<PlanProbe> probes{};  ///< compared by every worker
   std::vector<PlanStamp> stamps{};  ///< compared by workers whose source has another identity
-  static void fields(auto& visit, auto& self) { visit(self.identity, self.probes, self.stamps); }
 };
+WALLHEAT_MEMBERS(SourceDescription, identity, probes, stamps);
 /// First message to a worker: what must agree before it may solve.
 struct Setup {
   std::string version;                          ///< of wallheat
   std::map<std::string, std::string> settings;  ///< options that must be equal in all ranks
   SourceDescription source{};
-  static void fields(auto& visit, auto& self) { visit(self.version, self.settings, self.source); }
 };
+WALLHEAT_MEMBERS(Setup, version, settings, source);
 /// Tasks for a worker, added to those that it already has. Without tasks it is a heartbeat.
 struct Assignment {
   std::vector<Task> tasks{};
-  static void fields(auto& visit, auto& self) { visit(self.tasks); }
 };
+WALLHEAT_MEMBERS(Assignment, tasks);
 /// Requests that the worker abort all its tasks. Each Stop is answered with a Bye.
-struct Stop {
-  static void fields(auto&, auto&) {}
-};
+struct Stop {};
+WALLHEAT_MEMBERS(Stop);
 /// Last message to a worker: it exits.
 struct Shutdown {
   bool all_ranks_present = false;  ///< no rank is lost, so that MPI_Finalize() can succeed
-  static void fields(auto& visit, auto& self) { visit(self.all_ranks_present); }
 };
+WALLHEAT_MEMBERS(Shutdown, all_ranks_present);
 
 using FromWorker = std::variant<WorkerReport, Bye>;
 using ToWorker = std::variant<Setup, Assignment, Stop, Shutdown>;

@@ -44,7 +44,7 @@ std::vector<Json> device_slices(const GpuPlanTimes& times, std::int64_t process,
     slices.back()["args"] = {{"stream", times.stream}};
     if (name == std::string_view("kernel"))
       slices.back()["args"].update(
-          {{"kernel", times.kernel}, {"grid", times.blocks}, {"block", times.threads}});
+          {{"kernel", times.kernel}, {"grid", times.grid}, {"block", times.block}});
   }
   return slices;
 }

@@ -128,15 +128,9 @@ bool shows_anything(const FieldPanel& panel) {
 }
 
 /// Splits a UTF-8 string into its characters.
-std::vector<std::string> characters_of(const std::string& text) {
+std::vector<std::string> characters_of(std::string_view text) {
   std::vector<std::string> characters;
-  for (const char byte : text) {
-    const bool continues = (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
-    if (continues && !characters.empty())
-      characters.back() += byte;
-    else
-      characters.emplace_back(1, byte);
-  }
+  while (!text.empty()) text.remove_prefix(characters.emplace_back(first_character(text)).size());
   return characters;
 }
 

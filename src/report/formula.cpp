@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/text.hpp"
 #include "report/row_table.hpp"
 #include "view/spelling.hpp"
 #include "wallheat/error.hpp"
@@ -20,12 +21,6 @@ constexpr const char* no_column = "no column";
 bool is_digit(char letter) { return letter >= '0' && letter <= '9'; }
 bool is_letter(char letter) {
   return letter == '_' || letter == '.' || std::isalnum(static_cast<unsigned char>(letter)) != 0;
-}
-
-std::string in_lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char letter) { return std::tolower(letter); });
-  return text;
 }
 
 /// Collation of a text column: SQLite compares strings byte by byte.
@@ -90,7 +85,7 @@ void Formula::Statement::require_expression() const {
       word += letter;
       continue;
     }
-    const std::string ended = in_lower_case(std::exchange(word, ""));
+    const std::string ended = to_lower(std::exchange(word, ""));
     for (const char* const keyword : {"select", "values", "with"})
       if (ended == keyword)
         refuse(fmt::format("it must be one value of a row, without {}", keyword));
@@ -108,7 +103,7 @@ void Formula::Statement::require_expression() const {
 }
 
 void Formula::Statement::refuse_if_column_was_meant(const std::string& quoted) const {
-  const bool is_column = std::ranges::find(names, in_lower_case(quoted)) != names.end();
+  const bool is_column = std::ranges::find(names, to_lower(quoted)) != names.end();
   if (is_column || quoted.find('_') == std::string::npos) return;
   if (const std::string hint = column_hint(quoted, names); !hint.empty())
     refuse(fmt::format("\"{0}\" is not a column; write a string as '{0}'{1}", quoted, hint));
@@ -128,7 +123,7 @@ std::string Formula::Statement::sql() const {
   char before = ' ';
   const auto begin_word = [&] {
     for (const char* const between : {"and", "or", "not", "when", "then", "else"})
-      if (in_lower_case(word) == between) is_compared = false;
+      if (to_lower(word) == between) is_compared = false;
     word.clear();
   };
   for (const char letter : text) {
@@ -159,7 +154,7 @@ std::string Formula::Statement::sql() const {
       is_compared = false;
     }
     sql += letter;
-    if (quote == 0 && letter == '(' && in_lower_case(word) == "in")
+    if (quote == 0 && letter == '(' && to_lower(word) == "in")
       sql += fmt::format("\"{}\", ", no_column);
     before = letter;
   }
@@ -213,7 +208,7 @@ Formula::Statement::Statement(std::string of_option, std::string of_text,
   for (const RowColumn& column : columns) {
     const std::string& name = column.head.key;
     // Bind only the columns that the formula uses, because each value costs time in each row.
-    if (in_lower_case(text).find(name) == std::string::npos) continue;
+    if (to_lower(text).find(name) == std::string::npos) continue;
     named.push_back(column);
     trial.emplace_back();
     // The type affinity makes a comparison of a string with 10000 equal to one with '10000'.

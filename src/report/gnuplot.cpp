@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -80,17 +79,14 @@ bool has_font(char32_t letter) {
 /// gnuplot would draw a box as large as the picture.
 std::string with_letters_of_fonts(std::string_view text) {
   std::string shown;
-  for (std::size_t at = 0; at < text.size();) {
-    const auto first = static_cast<unsigned char>(text[at]);
-    // Characters of one or two bytes, such as Latin and Greek ones, are in every font.
-    const std::size_t bytes = first < 0xE0 ? 1 : first < 0xF0 ? 3 : 4;
-    const std::string_view letter = text.substr(at, bytes);
-    at += bytes;
-    char32_t code = first & (0xFFU >> (bytes + 1));
+  for (std::string_view letter; !text.empty(); text.remove_prefix(letter.size())) {
+    letter = first_character(text);
+    char32_t code = static_cast<unsigned char>(letter[0]) & (0xFFU >> (letter.size() + 1));
     for (const char byte : letter.substr(1))
       code = code << 6U | (static_cast<unsigned char>(byte) & 0x3FU);
     const bool is_mark = code >= 0x2000 && code < 0x2070;  // dashes, spaces, joiners
-    shown += bytes == 1 || is_mark || has_font(code)
+    // Characters of one or two bytes, such as Latin and Greek ones, are in every font.
+    shown += letter.size() < 3 || is_mark || has_font(code)
                  ? std::string(letter)
                  : fmt::format("U+{:04X}", static_cast<std::uint32_t>(code));
   }
@@ -110,9 +106,7 @@ std::optional<std::string> run_gnuplot(const std::string& script) {
 }  // namespace
 
 PlotFormat plot_format(const std::string& option, const std::filesystem::path& file) {
-  std::string ending = file.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char letter) { return std::tolower(letter); });
+  const std::string ending = to_lower(file.extension().string());
   if (ending == ".png") return PlotFormat::png;
   if (ending == ".svg") return PlotFormat::svg;
   if (ending == ".pdf") return PlotFormat::pdf;

@@ -18,8 +18,8 @@ namespace {
 constexpr double bytes_a_mib = 1 << 20;
 
 /// Returns the width of a column in the table; 0: not in the table.
-std::size_t width_of(const GpuSampleField& field) {
-  const std::string_view unit = field.unit;
+std::size_t width_of(const GpuReading& reading) {
+  const std::string_view unit = reading.unit;
   return unit == "J" || unit.empty() ? 0 : unit == "%" ? 4 : unit == "MiB" ? 7 : 5;
 }
 
@@ -69,9 +69,10 @@ std::string node_cell(double value, std::size_t width, int decimals = 0) {
 std::vector<std::string> node_columns(const std::vector<NvmlGpu>& gpus) {
   std::vector<std::string> names{"seconds", "cpu", "ram"};
   for (const NvmlGpu& gpu : gpus)
-    for (const GpuSampleField& field : gpu_sample_fields)
-      if (field.column != nullptr)
-        names.push_back(fmt::format("gpu{}_{}", gpu.index, field.column));
+    for_each_member<GpuSample>([&](const GpuReading& reading) {
+      if (reading.column != nullptr)
+        names.push_back(fmt::format("gpu{}_{}", gpu.index, reading.column));
+    });
   return names;
 }
 
@@ -79,8 +80,9 @@ std::vector<double> node_values(const NodeSample& sample) {
   std::vector<double> values{sample.seconds, sample.cpu_busy_pct,
                              sample.memory_used_bytes / bytes_a_mib};
   for (const GpuSample& gpu : sample.gpus)
-    for (const GpuSampleField& field : gpu_sample_fields)
-      if (field.column != nullptr) values.push_back(gpu.*field.value / field.per_unit);
+    for_each_member<GpuSample>([&](const GpuReading& reading) {
+      if (reading.column != nullptr) values.push_back(reading.of(gpu) / reading.per_unit);
+    });
   return values;
 }
 
@@ -94,11 +96,13 @@ std::string_view unit_of_column(std::string_view name) {
   if (name.starts_with("gpu") && end != std::string_view::npos &&
       is_number(name.substr(3, end - 3)))
     name.remove_prefix(end + 1);
-  for (const GpuSampleField& field : gpu_sample_fields)
-    if (field.column != nullptr && name == field.column) return field.unit;
-  for (const auto& [known, unit] : other_units)
-    if (name == known) return unit;
-  return "";
+  std::string_view unit;
+  for_each_member<GpuSample>([&](const GpuReading& reading) {
+    if (reading.column != nullptr && name == reading.column) unit = reading.unit;
+  });
+  for (const auto& [known, its_unit] : other_units)
+    if (name == known) unit = its_unit;
+  return unit;
 }
 
 std::string csv_header(const std::vector<std::string>& columns) {
@@ -157,11 +161,11 @@ std::vector<std::string> node_heading(bool has_gpus) {
   if (has_gpus) {
     names += "  gpu";
     units += "  Idx";
-    for (const GpuSampleField& field : gpu_sample_fields) {
-      if (width_of(field) == 0) continue;
-      names += fmt::format(" {:>{}}", field.column, width_of(field));
-      units += fmt::format(" {:>{}}", field.unit, width_of(field));
-    }
+    for_each_member<GpuSample>([&](const GpuReading& reading) {
+      if (width_of(reading) == 0) return;
+      names += fmt::format(" {:>{}}", reading.column, width_of(reading));
+      units += fmt::format(" {:>{}}", reading.unit, width_of(reading));
+    });
   }
   return {names, units};
 }
@@ -174,9 +178,10 @@ std::vector<std::string> node_lines(const NodeSample& sample, const std::vector<
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     std::string line =
         (i == 0 ? node : std::string(node.size(), ' ')) + fmt::format("{:>5}", gpus[i].index);
-    for (const GpuSampleField& field : gpu_sample_fields)
-      if (const std::size_t width = width_of(field); width > 0)
-        line += ' ' + node_cell(sample.gpus[i].*field.value / field.per_unit, width);
+    for_each_member<GpuSample>([&](const GpuReading& reading) {
+      if (const std::size_t width = width_of(reading); width > 0)
+        line += ' ' + node_cell(reading.of(sample.gpus[i]) / reading.per_unit, width);
+    });
     lines.push_back(std::move(line));
   }
   return lines;

@@ -123,13 +123,6 @@ Words words_in(std::string_view line) {
   }
 }
 
-/// Splits a line at commas. Cells may be empty.
-Words cells_in(std::string_view line) {
-  Words cells;
-  split(line, ',', cells);
-  return cells;
-}
-
 std::optional<double> finite_number(std::string_view text) {
   const auto number = parse_number<double>(text);
   return number && std::isfinite(*number) ? number : std::nullopt;
@@ -189,12 +182,12 @@ class Reader {
   }
 
   void read_own() {
-    const Words names = cells_in(line_);
+    const Words names = split(line_, ',');
     for (std::size_t i = 2; i < names.size(); ++i)
       (void)curve(std::string(names[i]), unit_of_column(names[i]));
     if (recording_.series.size() + 2 != names.size()) lines_.throw_at_line("duplicate column");
     while (next_line()) {
-      const Words cells = cells_in(line_);
+      const Words cells = split(line_, ',');
       require_width(cells.size(), names.size());
       const double seconds = number(cells[1]);
       for (std::size_t i = 2; i < cells.size(); ++i)

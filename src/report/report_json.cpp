@@ -5,10 +5,10 @@
 #include <optional>
 #include <ostream>
 #include <stdexcept>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "core/members.hpp"
 #include "core/text.hpp"
 #include "report/report.hpp"
 #include "view/json.hpp"
@@ -50,22 +50,18 @@ void write_csv(const Table& table, std::ostream& out) {
   });
 }
 
-namespace {
+// The layout of a report is an array for each of its elements: these members, in this order. All
+// other members are data.
+WALLHEAT_MEMBERS(ValueStyle, form, digits, unit);
+WALLHEAT_MEMBERS(Fact, key, name, style, suffix);
+WALLHEAT_MEMBERS(Table::Column, key, name, style);
+WALLHEAT_MEMBERS(Table, key, name, columns, max_text_rows, is_collapsed);
+WALLHEAT_MEMBERS(Note, text);
+WALLHEAT_MEMBERS(Figure::Axis, name, scale, names, from, to);
+WALLHEAT_MEMBERS(Figure::Series, name, mark, labels, is_dashed);
+WALLHEAT_MEMBERS(Figure, key, name, x, y, series, is_sequential);
 
-// The layout is an array of members for each element of the report. Writing and reading use the
-// same lists of members. All other members are part of the data.
-auto members_of(ValueStyle& of) { return std::tie(of.form, of.digits, of.unit); }
-auto members_of(Fact& of) { return std::tie(of.key, of.name, of.style, of.suffix); }
-auto members_of(Table::Column& of) { return std::tie(of.key, of.name, of.style); }
-auto members_of(Table& of) {
-  return std::tie(of.key, of.name, of.columns, of.max_text_rows, of.is_collapsed);
-}
-auto members_of(Note& of) { return std::tie(of.text); }
-auto members_of(Figure::Axis& of) { return std::tie(of.name, of.scale, of.names, of.from, of.to); }
-auto members_of(Figure::Series& of) { return std::tie(of.name, of.mark, of.labels, of.is_dashed); }
-auto members_of(Figure& of) {
-  return std::tie(of.key, of.name, of.x, of.y, of.series, of.is_sequential);
-}
+namespace {
 
 constexpr ValueFormat last_of(ValueFormat) { return ValueFormat::time; }
 constexpr Figure::Scale last_of(Figure::Scale) { return Figure::Scale::powers_of_10; }
@@ -75,10 +71,9 @@ Json layout_of(auto of) {
   using T = decltype(of);
   if constexpr (std::is_enum_v<T>) {
     return static_cast<int>(of);
-  } else if constexpr (requires { members_of(of); }) {
+  } else if constexpr (HasMembers<T>) {
     Json layout = Json::array();
-    std::apply([&](auto&... member) { (layout.push_back(layout_of(member)), ...); },
-               members_of(of));
+    for_each_member<T>([&](const auto& member) { layout.push_back(layout_of(member.of(of))); });
     return layout;
   } else if constexpr (requires { of.push_back(of.front()); } && !std::is_same_v<T, std::string>) {
     Json layout = Json::array();
@@ -100,14 +95,13 @@ void read_layout(const Json& layout, auto& of) {
     if (number < 0 || number > static_cast<int>(last_of(of)))
       throw std::out_of_range("no such kind");
     of = static_cast<T>(number);
-  } else if constexpr (requires { members_of(of); }) {
+  } else if constexpr (HasMembers<T>) {
     std::size_t index = 0;
-    const auto read_member = [&]<class Member>(Member& member) {
+    for_each_member<T>([&]<class Value>(const MemberOf<T, Value>& member) {
       // Files of earlier versions lack the optional members at the end.
-      if (std::is_same_v<Member, std::optional<double>> && index >= layout.size()) return;
-      read_layout(layout.at(index++), member);
-    };
-    std::apply([&](auto&... member) { (read_member(member), ...); }, members_of(of));
+      if (std::is_same_v<Value, std::optional<double>> && index >= layout.size()) return;
+      read_layout(layout.at(index++), member.of(of));
+    });
   } else if constexpr (requires { of.push_back(of.front()); } && !std::is_same_v<T, std::string>) {
     for (const Json& one : layout) read_layout(one, of.emplace_back());
   } else if constexpr (std::is_same_v<T, std::optional<double>>) {

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <ctime>
 #include <ostream>
 #include <sstream>
 
@@ -38,12 +38,10 @@ std::string number_text(double number, const ValueStyle& style) {
 /// Formats a time as "26 Nov 2026, 01:12:10 UTC". Returns text that is not a time with its control
 /// characters escaped.
 std::string time_of_day(const std::string& utc) {
-  constexpr std::array months{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
-                              "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-  if (!parse_utc(utc)) return escape_control_chars(utc);
-  const auto month = static_cast<std::size_t>(std::stoi(utc.substr(5, 2)));
-  return fmt::format("{} {} {}, {} UTC", std::stoi(utc.substr(8, 2)), months.at(month - 1),
-                     utc.substr(0, 4), utc.substr(11, 8));
+  const auto time = parse_utc(utc);
+  if (!time) return escape_control_chars(utc);
+  const auto text = format_utc(static_cast<std::time_t>(*time), "%e %b %Y, %H:%M:%S UTC");
+  return text.substr(text.find_first_not_of(' '));
 }
 
 /// Formats an integer: as it is, unless it is a number of bytes or a duration.

@@ -33,8 +33,7 @@ std::string_view bare(std::string_view cell) {
 constexpr std::string_view delimiters = ",;\t ";
 
 std::vector<std::string_view> split_cells(std::string_view line, char delimiter) {
-  std::vector<std::string_view> cells;
-  split(line, delimiter, cells);
+  std::vector<std::string_view> cells = split(line, delimiter);
   std::ranges::transform(cells, cells.begin(), bare);
   if (delimiter == ' ') std::erase(cells, "");
   return cells;

@@ -98,9 +98,9 @@ Rows rooms_of(PlanResult plan) {
 
 std::vector<RowColumn> all_columns(bool with_hidden) {
   std::vector<RowColumn> columns;
-  for_each_column([&](const auto& column) {
+  for_each_member<PlanResult>([&](const auto& column) {
     if (column.use == ColumnUse::internal && !with_hidden) return;
-    columns.push_back(column_named(column.name, column.accessor, {}));
+    columns.push_back(column_named(column.name, column.of, {}));
     columns.back().is_deterministic = column.use == ColumnUse::deterministic;
   });
   for (RowColumn& column : columns)
@@ -120,9 +120,9 @@ std::vector<RowColumn> room_columns(double cell_metres) {
     columns.push_back(column_named(name, of, any_row));
   };
   add("id", [](const PlanResult& row) { return row.id; });
-  for_each_room_column([&](const char* name, auto member, const char*) {
-    if (const std::string_view column = name; column != "plan" && column != "room_crc32")
-      add(name, [member](const PlanResult& row) { return row.rooms.front().*member; });
+  for_each_member<RoomResult>([&](const auto& column) {
+    if (const std::string_view name = column.name; name != "plan" && name != "room_crc32")
+      add(column.name, [column](const PlanResult& row) { return column.of(row.rooms.front()); });
   });
   add("pct_above", [](const PlanResult& row) {
     return percent_of(row.rooms.front().cells_above, row.rooms.front().cells);

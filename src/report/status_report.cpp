@@ -163,8 +163,8 @@ void add_workers(Report& report, const FileStatus& status, const Json& json) {
       {"plans", "plans"},     {"peak_memory", "memory", {ValueFormat::bytes}},
       {"state", "state"},     {"last_heard_s", "last message", {ValueFormat::duration}},
       {"running", "running"}, text_only_column("GPU")};
-  for (const GpuSampleField& field : gpu_sample_fields)
-    columns.push_back(json_only_column(field.name));
+  for_each_member<GpuSample>(
+      [&](const GpuReading& reading) { columns.push_back(json_only_column(reading.name)); });
   Table workers = table_of(status, json, "workers",
                            heading("workers", "workers, at the time of their last message"),
                            std::move(columns));

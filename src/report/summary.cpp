@@ -27,17 +27,6 @@ namespace {
 
 const ValueStyle celsius{ValueFormat::decimals, 3, "°C"};
 
-double mean_of(const std::vector<double>& values) {
-  return values.empty() ? nan_value : numpy_sum(values) / static_cast<double>(values.size());
-}
-
-/// Returns the standard deviation of the population.
-double std_of(std::vector<double> values) {
-  const double mean = mean_of(values);
-  for (double& value : values) value = (value - mean) * (value - mean);
-  return std::sqrt(mean_of(values));
-}
-
 /// The rows with the lowest keys, in ascending order. NaN comes last.
 struct FewRows {
   std::size_t max;
@@ -236,15 +225,17 @@ void add_sides(const std::string& of, const std::string& name, const ThresholdCo
 
 void add_temperatures(const Summary& summary, const Thresholds& thresholds, Report& report) {
   const bool any = !summary.means.empty();
+  const Statistics of_means = summarize_cells(summary.means, thresholds).statistics;
+  const Statistics of_stds = summarize_cells(summary.stds, thresholds).statistics;
   const auto add = [&](const char* key, const char* name, double value, const ValueStyle& style,
                        const char* more = "") {
     report.add_fact(key, any ? name : "", value, style, more);
   };
-  add("mean_of_means", "average mean temperature", mean_of(summary.means), celsius);
+  add("mean_of_means", "average mean temperature", of_means.mean_temp, celsius);
   add("median_of_means", "  median", median(summary.means), celsius);
-  add("std_of_means", "  standard deviation", std_of(summary.means),
-      {ValueFormat::decimals, 4, "°C"}, ", of the means (population; pandas: ddof=0)");
-  add("mean_of_stds", "average standard deviation", mean_of(summary.stds), celsius,
+  add("std_of_means", "  standard deviation", of_means.std_temp, {ValueFormat::decimals, 4, "°C"},
+      ", of the means (population; pandas: ddof=0)");
+  add("mean_of_stds", "average standard deviation", of_stds.mean_temp, celsius,
       ", within a plan (population)");
   report.add_json_fact("above", thresholds.above);
   report.add_json_fact("below", thresholds.below);
@@ -343,8 +334,9 @@ void add_means(const Summary& summary, std::size_t max_bins, Report& report) {
                                  "mean temperature of a plan, °C", report);
   if (!figure.series.empty()) {
     const double highest = 1.08 * std::ranges::max(figure.series.front().y);
-    for (const auto& [name, at, is_dashed] : {std::tuple("mean", mean_of(summary.means), false),
-                                              {"median", median(summary.means), true}})
+    const double mean = summarize_cells(summary.means, {}).statistics.mean_temp;
+    for (const auto& [name, at, is_dashed] :
+         {std::tuple("mean", mean, false), {"median", median(summary.means), true}})
       figure.add_vertical_line(fmt::format("{} {:#.4g} °C", name, at), at, 0, highest, is_dashed);
   }
   Table& outliers = report.add(

@@ -23,7 +23,6 @@ struct Door {
     return cells == automatic ? default_door_cells(shape) : static_cast<std::uint32_t>(cells);
   }
   friend bool operator==(const Door&, const Door&) = default;
-  static void fields(auto& visit, auto& self) { visit(self.cells); }
 };
 
 /// Implementation of jacobi. The results are bit-identical.

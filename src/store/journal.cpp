@@ -18,6 +18,10 @@
 
 namespace wallheat::store {
 
+void throw_changed(const std::filesystem::path& path) {
+  throw RunError(path.string() + " changed while it was read");
+}
+
 enum class RecordKind : std::uint32_t { session = 1, result = 2, end = 3 };
 
 namespace {
@@ -287,28 +291,24 @@ void JournalReader::scan(
   });
 }
 
-void JournalReader::throw_changed() const {
-  throw RunError(file_.path().string() + " changed while it was being read");
-}
-
 ResultRow JournalReader::row(const JournalEntry& entry) const {
   ResultRow row;
   if (!file_.read_at(entry.offset, std::as_writable_bytes(std::span(&row, 1))) || !is_intact(row))
-    throw_changed();
+    throw_changed(file_.path());
   return row;
 }
 
 std::vector<RoomResult> JournalReader::rooms(const JournalEntry& entry) const {
   std::vector<RoomResult> rooms(entry.rooms);
   if (!file_.read_at(entry.offset + sizeof(ResultRow), std::as_writable_bytes(std::span(rooms))))
-    throw_changed();
+    throw_changed(file_.path());
   return rooms;
 }
 
 std::vector<std::byte> JournalReader::field(const JournalEntry& entry, const ResultRow& row) const {
   std::vector<std::byte> field(static_cast<std::size_t>(row.field_bytes));
   if (!file_.read_at(entry.offset + sizeof(ResultRow) + entry.rooms * sizeof(RoomResult), field))
-    throw_changed();
+    throw_changed(file_.path());
   return field;
 }
 

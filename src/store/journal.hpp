@@ -29,6 +29,9 @@ struct StoredResult {
   std::vector<std::byte> field{};  ///< compressed
 };
 
+/// Throws RunError, because a file or journal changed while it was read.
+[[noreturn]] void throw_changed(const std::filesystem::path& path);
+
 enum class RecordKind : std::uint32_t;
 struct Record;
 
@@ -109,8 +112,6 @@ class JournalReader {
   [[nodiscard]] std::vector<std::byte> field(const JournalEntry& entry, const ResultRow& row) const;
 
  private:
-  [[noreturn]] void throw_changed() const;
-
   void scan_records(const std::function<bool(const Record& record, std::uint64_t offset)>& take);
 
   File file_;

@@ -20,8 +20,9 @@ constexpr const char* predecessor_name = "predecessor";
 
 Handle make_status_type() {
   Handle type(H5Tenum_create(H5T_STD_I32LE), H5Tclose, describing);
-  for (std::int32_t value = 0; value <= static_cast<std::int32_t>(PlanStatus::failed); ++value) {
-    const std::string name(to_string(static_cast<PlanStatus>(value)));
+  for (const PlanStatus status : plan_statuses) {
+    const std::string name(to_string(status));
+    const auto value = static_cast<std::int32_t>(status);
     checked(H5Tenum_insert(type.get(), name.c_str(), &value), describing);
   }
   return type;
@@ -182,16 +183,15 @@ std::vector<Attributes> read_groups(const Handle& file, const std::string& name,
 
 Handle make_row_type() {
   CompoundType compound(sizeof(ResultRow));
-  for_each_row_column(
-      [&](const char* name, auto, auto type, auto...) { compound.add(name, type); });
+  for_each_member<PlanResult>([&](const auto& column) { compound.add(column.name, column.type); });
+  compound.add("row_crc32", std::type_identity<decltype(ResultRow::row_crc32)>{});
   return compound.take();
 }
 
 Handle make_room_type() {
   CompoundType compound(sizeof(RoomResult));
-  for_each_room_column([&](const char* name, auto member, const char*) {
-    using Value = std::remove_reference_t<decltype(std::declval<RoomResult&>().*member)>;
-    compound.add(name, std::type_identity<Value>{});
+  for_each_member<RoomResult>([&]<class Value>(const MemberOf<RoomResult, Value>& column) {
+    compound.add(column.name, std::type_identity<Value>{});
   });
   return compound.take();
 }

@@ -87,10 +87,9 @@ void NewResultFile::put(const StoredResult& result) {
   if (room_starts_.empty()) return;
   const std::uint64_t start = room_starts_.at(row.index);
   const std::size_t count = room_starts_.at(row.index + 1) - start;
-  if (result.rooms.size() > count)
-    throw RunError(path_.string() + " changed while it was being read");
+  if (result.rooms.size() > count) throw_changed(path_);
   auto rooms = result.rooms;
-  rooms.resize(count, RoomResult{.row = UINT32_MAX});
+  rooms.resize(count, RoomResult{.plan = UINT32_MAX});
   bytes_->write_at(rooms_at_ + start * sizeof(RoomResult), std::as_bytes(std::span(rooms)));
 }
 

@@ -16,10 +16,6 @@ namespace {
 constexpr std::size_t rooms_at_once = 4096;
 constexpr std::array<unsigned char, 8> hdf5_signature{0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
 
-[[noreturn]] void throw_changed(const std::filesystem::path& path) {
-  throw RunError(path.string() + " changed while it was being read");
-}
-
 std::uint32_t room_checksum_of(const RoomResult& room) {
   return crc32_of(std::as_bytes(std::span(&room, 1)).first(offsetof(RoomResult, room_crc32)));
 }
@@ -36,7 +32,7 @@ File open_existing(const std::filesystem::path& path) {
 std::vector<RoomResult> rooms_with_checksums(std::span<const RoomResult> rooms, std::size_t i) {
   std::vector<RoomResult> sealed(rooms.begin(), rooms.end());
   for (RoomResult& room : sealed) {
-    room.row = static_cast<std::uint32_t>(i);
+    room.plan = static_cast<std::uint32_t>(i);
     room.room_crc32 = room_checksum_of(room);
   }
   return sealed;
@@ -48,7 +44,7 @@ bool are_intact(std::span<const RoomResult> rooms, const ResultRow& row) {
   std::uint32_t number = 0;
   std::int64_t cells = 0;
   for (const RoomResult& room : rooms) {
-    if (room.row != row.index || room.room != ++number || !is_intact(room)) return false;
+    if (room.plan != row.index || room.room != ++number || !is_intact(room)) return false;
     cells += room.cells;
   }
   return !rooms.empty() && cells == row.interior_cells;
@@ -144,8 +140,8 @@ const std::vector<std::uint32_t>& ResultFile::room_starts() const {
       some.resize(std::min<std::uint64_t>(rooms_at_once, rooms_.count - at));
       read_at(rooms_.offset + at * sizeof(RoomResult), std::as_writable_bytes(std::span(some)));
       for (const RoomResult& room : some) {
-        const bool is_whole = room.row < count() && is_intact(room);
-        while (is_whole && room_starts_.size() <= room.row)
+        const bool is_whole = room.plan < count() && is_intact(room);
+        while (is_whole && room_starts_.size() <= room.plan)
           room_starts_.push_back(static_cast<std::uint32_t>(at));
         ++at;
       }
@@ -163,7 +159,7 @@ std::vector<RoomResult> ResultFile::rooms(std::size_t i) const {
   std::vector<RoomResult> rooms(room_count(i));
   read_at(rooms_.offset + room_starts()[i] * sizeof(RoomResult),
           std::as_writable_bytes(std::span(rooms)));
-  std::erase_if(rooms, [&](const RoomResult& room) { return room.row != i; });
+  std::erase_if(rooms, [&](const RoomResult& room) { return room.plan != i; });
   return rooms;
 }
 

@@ -40,19 +40,12 @@ requires(std::is_arithmetic_v<From> || std::is_enum_v<From>) void copy(From from
   to = static_cast<To>(from);
 }
 
-/// Calls copy_column(value in the row, value in the result) for each column that both have.
-void match(auto& row, auto& result, auto copy_column) {
-  for_each_row_column([&](const char*, auto member, auto, auto value, const char*) {
-    if constexpr (std::is_invocable_v<decltype(value), decltype(result)>)
-      copy_column(row.*member, value(result));
-  });
-}
-
 }  // namespace
 
 ResultRow to_row(const PlanResult& result) {
   ResultRow row{};
-  match(row, result, [](auto& in_row, const auto& value) { copy(value, in_row); });
+  for_each_member<PlanResult>(
+      [&](const auto& column) { copy(column.of(result), column.in_row(row)); });
   return row;
 }
 
@@ -63,18 +56,19 @@ PlanResult to_result(const ResultRow& row) {
 }
 
 void assign_row(const ResultRow& row, PlanResult& into) {
-  match(row, into, [](const auto& in_row, auto& value) { copy(in_row, value); });
+  for_each_member<PlanResult>(
+      [&](const auto& column) { copy(column.in_row(row), column.of(into)); });
 }
 
-void update_checksum(ResultRow& row) {
-  row.row_crc32 = crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
+static std::uint32_t row_checksum_of(const ResultRow& row) {
+  return crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
 }
+
+void update_checksum(ResultRow& row) { row.row_crc32 = row_checksum_of(row); }
 
 bool is_intact(const ResultRow& row) {
-  const auto crc =
-      crc32_of(std::as_bytes(std::span(&row, 1)).first(offsetof(ResultRow, row_crc32)));
-  return row.row_crc32 == crc && row.status >= 0 &&
-         row.status <= static_cast<std::int32_t>(PlanStatus::failed);
+  return row.row_crc32 == row_checksum_of(row) && row.status >= 0 &&
+         static_cast<std::size_t>(row.status) < plan_statuses.size();
 }
 
 std::string_view id_of(const ResultRow& row) { return fixed_text(row.id); }

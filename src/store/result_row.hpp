@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "core/plan_ids.hpp"
+#include "core/result_columns.hpp"
 #include "wallheat/plan_result.hpp"
 
 // The row of a plan, byte for byte as result files and journals store it, and its conversion from
@@ -38,34 +39,14 @@ struct ResultRow {
   WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_NESTED)
 #undef WALLHEAT_MEMBER
 #undef WALLHEAT_NESTED
-  std::uint32_t row_crc32 = 0;
+  std::uint32_t row_crc32 = 0;  ///< checksum of the other columns
 };
-
-/// Calls visit(name, member, type, accessor, meaning) for each column of a row, in order. `member`
-/// is the pointer to the member of ResultRow, `type` is the std::type_identity of the type in
-/// WALLHEAT_RESULT_COLUMNS, and accessor(result) returns the column of a PlanResult. The accessor
-/// of row_crc32 is nullptr, because a PlanResult has no such column.
-template <class Visit>
-constexpr void for_each_row_column(Visit&& visit) {
-#define WALLHEAT_MEMBER(Type, name, initial, use, meaning) \
-  WALLHEAT_NESTED(Type, name, name, use, meaning)
-#define WALLHEAT_NESTED(Type, name, part, use, meaning)    \
-  visit(                                                   \
-      #name, &ResultRow::name, std::type_identity<Type>{}, \
-      [](auto& result) -> auto& { return result.part; }, meaning);
-  WALLHEAT_RESULT_COLUMNS(WALLHEAT_MEMBER, WALLHEAT_NESTED)
-#undef WALLHEAT_MEMBER
-#undef WALLHEAT_NESTED
-  visit("row_crc32", &ResultRow::row_crc32, std::type_identity<std::uint32_t>{}, nullptr,
-        "checksum of the other columns");
-}
 
 static_assert(
     [] {
-      std::size_t bytes = 0;
-      for_each_row_column([&](const char*, auto member, auto...) {
-        bytes += sizeof(std::declval<ResultRow>().*member);
-      });
+      std::size_t bytes = sizeof(ResultRow::row_crc32);
+      for_each_member<PlanResult>(
+          [&](const auto& column) { bytes += sizeof(column.in_row(std::declval<ResultRow&>())); });
       return bytes;
     }() == sizeof(ResultRow),
     "padding in ResultRow would be stored and checked as undefined bytes");

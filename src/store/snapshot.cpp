@@ -296,8 +296,7 @@ ResultRow Snapshot::row_in_file(std::size_t i, ResultRow found) const {
   if (file_rows_[at].is_damaged) return pending_row(i, ids_[i]);
   constexpr int max_attempts = 200;
   for (int attempts = 0; !is_intact(found) || found.index != at; ++attempts) {
-    if (attempts == max_attempts)
-      throw RunError(file_->path().string() + " changed while it was being read");
+    if (attempts == max_attempts) throw_changed(file_->path());
     std::this_thread::sleep_for(1ms);
     file_->read_rows(at, std::span(&found, 1));
   }
@@ -342,7 +341,7 @@ std::uint32_t Snapshot::room_count(const ResultRow& row) const {
 std::vector<RoomResult> Snapshot::rooms(std::size_t i) const {
   const JournalEntry* entry = entry_of(i);
   auto rooms = entry == nullptr ? file_->rooms(in_file(i)) : journal_of(*entry).rooms(*entry);
-  const bool is_moved = !rooms.empty() && rooms.front().row != i;
+  const bool is_moved = !rooms.empty() && rooms.front().plan != i;
   if (!is_moved) return rooms;
   const bool are_intact =
       std::ranges::all_of(rooms, [](const auto& room) { return is_intact(room); });

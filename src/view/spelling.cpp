@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <limits>
 
 #include "core/text.hpp"
@@ -35,9 +34,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 }  // namespace
 
 std::string did_you_mean(const std::string& unknown, const std::vector<std::string>& choices) {
-  std::string word = unknown;
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char letter) { return std::tolower(letter); });
+  const std::string word = to_lower(unknown);
   constexpr std::size_t longest = 64;  // longer than any choice; the cost grows with its square
   if (word.size() < 2 || word.size() > longest) return "";
   const std::string* nearest = nullptr;
@@ -56,13 +53,8 @@ std::string did_you_mean(const std::string& unknown, const std::vector<std::stri
 }
 
 std::vector<std::string> split_list(const std::string& list) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    words.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
+  const std::vector<std::string_view> words = split(list, ',');
+  return {words.begin(), words.end()};
 }
 
 void throw_invalid_value(const std::string& option, const std::string& word,

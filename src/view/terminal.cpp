@@ -24,18 +24,15 @@ namespace wallheat {
 
 namespace {
 
-bool continues_a_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
-
 /// Returns how many bytes of the text fit into the columns.
 std::size_t bytes_of(std::string_view text, std::size_t columns) {
   std::size_t bytes = 0;
   while (bytes < text.size()) {
-    std::size_t end = bytes + 1;
-    while (end < text.size() && continues_a_character(text[end])) ++end;
-    const std::size_t taken = display_width(text.substr(bytes, end - bytes));
+    const std::string_view character = first_character(text.substr(bytes));
+    const std::size_t taken = display_width(character);
     if (taken > columns) break;
     columns -= taken;
-    bytes = end;
+    bytes += character.size();
   }
   return bytes;
 }

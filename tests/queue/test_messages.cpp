@@ -13,8 +13,8 @@ namespace {
 PlanResult full_result() {
   PlanResult result;
   int next = 0;
-  for_each_column([&](const auto& column) {
-    auto& value = column.accessor(result);
+  for_each_member<PlanResult>([&](const auto& column) {
+    auto& value = column.of(result);
     using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::is_arithmetic_v<Value>) value = static_cast<Value>(++next);
     if constexpr (std::is_same_v<Value, std::string>) value = column.name;
@@ -28,7 +28,7 @@ PlanResult full_result() {
 GpuSample full_sample() {
   GpuSample sample;
   double next = 0;
-  for (const GpuSampleField& field : gpu_sample_fields) sample.*field.value = ++next;
+  for_each_member<GpuSample>([&](const GpuReading& reading) { reading.of(sample) = ++next; });
   return sample;
 }
 
@@ -84,8 +84,8 @@ TEST(Messages, RoundTripsEveryMessageKind) {
 TEST(Messages, PreservesEveryColumnWithAllGpuReadings) {
   const PlanResult expected = full_result();
   const PlanResult result = decode_result(encode_result(expected));
-  for_each_column([&](const auto& column) {
-    EXPECT_TRUE(column.accessor(result) == column.accessor(expected)) << column.name;
+  for_each_member<PlanResult>([&](const auto& column) {
+    EXPECT_TRUE(column.of(result) == column.of(expected)) << column.name;
   });
   EXPECT_EQ(result.field, expected.field);
   const auto report = std::get<WorkerReport>(decode_from_worker(encode(from_worker()[1])));
@@ -98,9 +98,9 @@ TEST(ResultHash, DependsOnDeterministicColumnsOnly) {
   const PlanResult answer = full_result();
   const std::uint64_t digest = hash_result(answer, 5);
   EXPECT_NE(hash_result(answer, 6), digest) << "another field";
-  for_each_column([&](const auto& column) {
+  for_each_member<PlanResult>([&](const auto& column) {
     PlanResult other = answer;
-    auto& value = column.accessor(other);
+    auto& value = column.of(other);
     using Value = std::remove_cvref_t<decltype(value)>;
     if constexpr (std::is_arithmetic_v<Value>) value += 1;
     if constexpr (std::is_same_v<Value, std::string>) value += "!";

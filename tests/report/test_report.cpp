@@ -69,6 +69,13 @@ TEST(Report, AlignsValuesInTextOutput) {
   EXPECT_THAT(narrow.str(), HasSubstr("0.33 °C,\n               of 3\n"));
 }
 
+TEST(ValueText, NamesMonthOfTime) {
+  const ValueStyle time{ValueFormat::time};
+  EXPECT_EQ(value_text("2030-01-02T03:04:05.678Z", time), "2 Jan 2030, 03:04:05 UTC");
+  EXPECT_EQ(value_text("2031-12-31T23:59:59.999Z", time), "31 Dec 2031, 23:59:59 UTC");
+  EXPECT_EQ(value_text("no\ntime", time), R"(no\ntime)") << "other text as it is, but escaped";
+}
+
 TEST(Report, OmitsShareOfZero) {
   EXPECT_EQ(Report::share(1, 8), ", 12.5 %");
   EXPECT_EQ(Report::share(0, 0), "");

@@ -1,5 +1,9 @@
 #include <fcntl.h>
 
+#include <iterator>
+#include <regex>
+#include <sstream>
+
 #include "store/result_file.hpp"
 #include "store_fixture.hpp"
 
@@ -82,22 +86,34 @@ TEST_F(FormatCompatibilityTest, ResumesFilesOfEarlierBuild) {
 TEST(ColumnTable, MatchesReadme) {
   std::string table = "| column of `/rows` | type | unit, meaning |\n|---|---|---|\n";
   std::string names, end;
-  store::for_each_row_column([&]<class T>(const std::string& name, auto member,
-                                          std::type_identity<T>, auto, const std::string& meaning) {
+  for_each_member<PlanResult>([&]<class T, class... More>(const ResultColumn<T, More...>& column) {
     const auto kind = std::is_class_v<T>            ? "text "
                       : std::is_enum_v<T>           ? "enum int"
                       : std::is_floating_point_v<T> ? "float"
                       : std::is_unsigned_v<T>       ? "uint"
                                                     : "int";
-    const auto bytes = sizeof(std::declval<store::ResultRow>().*member);
+    const auto bytes = sizeof(column.in_row(std::declval<store::ResultRow&>()));
     const auto size = std::to_string(std::is_class_v<T> ? bytes : 8 * bytes);
-    const std::string its_end = " | " + (kind + size) + " | " + meaning + " |\n";
+    const std::string its_end = " | " + (kind + size) + " | " + column.meaning + " |\n";
     if (its_end != end) table += std::exchange(names, "| ") + std::exchange(end, its_end);
-    names += (names == "| " ? "" : ", ") + name;
+    names += (names == "| " ? "" : ", ") + std::string(column.name);
   });
-  EXPECT_THAT(read_bytes(WALLHEAT_STORE_README), HasSubstr(table + names + end + "\n"))
+  table += names + end + "| row_crc32 | uint32 | checksum of the other columns |\n\n";
+  EXPECT_THAT(read_bytes(WALLHEAT_STORE_README), HasSubstr(table))
       << "put this table into src/store/README.md:\n"
-      << table << names << end;
+      << table;
+}
+
+TEST(RoomColumns, MatchReadme) {
+  const std::string readme = read_bytes(WALLHEAT_STORE_README);
+  const std::string begin = "A room has ";
+  const std::size_t at = readme.find(begin);
+  ASSERT_NE(at, std::string::npos);
+  const std::string sentence = readme.substr(at, readme.find(". ", at) - at).substr(begin.size());
+  std::istringstream words(std::regex_replace(sentence, std::regex(R"(\([^)]*\)|,|\band\b)"), " "));
+  std::vector<std::string> columns;
+  for_each_member<RoomResult>([&](const auto& column) { columns.emplace_back(column.name); });
+  EXPECT_THAT(std::vector<std::string>(std::istream_iterator<std::string>(words), {}), columns);
 }
 
 }  // namespace

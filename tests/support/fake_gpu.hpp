@@ -61,8 +61,8 @@ class FakeGpu final : public GpuDevice {
                 .wait_s = 1e-5,
                 .kernel = "fake kernel",
                 .stream = 3,
-                .blocks = 7,
-                .threads = 128};
+                .grid = 7,
+                .block = 128};
       return sound_->solve(plan, limits, control);
     }
 

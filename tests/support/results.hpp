@@ -73,8 +73,8 @@ inline PlanResult make_result(const TestPlan& plan, std::size_t index) {
   const std::size_t number = number_of(plan.ids[index]);
   PlanResult result;
   auto value = static_cast<double>(number);
-  for_each_column([&](const auto& column) {
-    auto& member = column.accessor(result);
+  for_each_member<PlanResult>([&](const auto& column) {
+    auto& member = column.of(result);
     using Member = std::remove_reference_t<decltype(member)>;
     if constexpr (std::is_same_v<Member, std::string>) {
       member = column.name;
@@ -135,7 +135,7 @@ inline bool same(const PlanResult& a, const PlanResult& b) {
 /// Returns the rooms of a row as they were passed to the store.
 inline std::vector<RoomResult> rooms_in(const ResultReader& reader, std::size_t index) {
   std::vector<RoomResult> rooms = reader.rooms(index);
-  for (RoomResult& room : rooms) room.row = room.room_crc32 = 0;
+  for (RoomResult& room : rooms) room.plan = room.room_crc32 = 0;
   return rooms;
 }
 

@@ -299,8 +299,8 @@ class SolverOnStream final : public GpuSolver {
   void take_times(Kernel kernel, std::size_t blocks, std::size_t threads) {
     times_ = stream_->times();  // all 0 if the stream does not measure
     times_.kernel = to_string(kernel);
-    times_.blocks = static_cast<std::int32_t>(blocks);
-    times_.threads = static_cast<std::int32_t>(threads);
+    times_.grid = static_cast<std::int32_t>(blocks);
+    times_.block = static_cast<std::int32_t>(threads);
   }
 
   [[nodiscard]] std::byte* on_device(std::size_t bytes) {

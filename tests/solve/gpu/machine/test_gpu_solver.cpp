@@ -194,8 +194,8 @@ TEST_P(EmulatedKernelTest, RecordsEventsBetweenPhases) {
   marks.erase(std::ranges::unique(marks).begin(), marks.end());
   EXPECT_THAT(marks, testing::ElementsAre(begun, uploaded, computed, downloaded));
   EXPECT_EQ(gpu_.solver->times().kernel, to_string(GetParam()));
-  EXPECT_EQ(gpu_.solver->times().blocks, 1);
-  EXPECT_EQ(gpu_.solver->times().threads, is_streamed() ? 128 : 32);
+  EXPECT_EQ(gpu_.solver->times().grid, 1);
+  EXPECT_EQ(gpu_.solver->times().block, is_streamed() ? 128 : 32);
 }
 
 TEST_P(EmulatedKernelTest, AllocatesOnlyBeforeFirstPlan) {
