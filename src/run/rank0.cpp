@@ -244,6 +244,7 @@ class Rank0 {
     std::optional<EventLog> events;
     if (!options_.events.empty()) events.emplace(options_.events);
     open_store(std::move(claim), session_start(options_, surroundings, status_.started_utc));
+    if (events) events->add_run_start(store_->session_id());
     preparation_.collect_pending(
         [this](const Preparation::RowCallback& take) { store_->for_each_existing_row(take); });
     log_plan_counts();

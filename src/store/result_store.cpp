@@ -176,6 +176,8 @@ std::vector<std::string> ResultStore::damage() const {
   return existing_ ? existing_->damage().messages : std::vector<std::string>();
 }
 
+std::string ResultStore::session_id() const { return session_.at(store::journal_session_id); }
+
 Attributes ResultStore::journaled_session() const {
   if (!existing_ || existing_->journals() == 0) return {};
   return existing_->header().sessions.back();

@@ -86,6 +86,10 @@ class ResultStore {
   /// without fields and rooms. Call this before the session begins.
   void for_each_existing_row(const std::function<void(const PlanResult&)>& take) const;
 
+  /// Returns the random ID of the session, which ResultReader::sessions() contains as "session_id".
+  /// It differs from the ID of every other session of any result file.
+  [[nodiscard]] std::string session_id() const;
+
   /// Returns the attributes of the last session if only a journal contains them, otherwise none.
   /// Call this before the session begins.
   [[nodiscard]] Attributes journaled_session() const;
