@@ -86,7 +86,7 @@ set(HDF5_USE_STATIC_LIBRARIES ON)
 find_package(HDF5 QUIET REQUIRED COMPONENTS C)
 message(STATUS "HDF5 ${HDF5_VERSION}: ${HDF5_C_LIBRARIES}")
 # Files that read result files; wallheat::results needs only these.
-set(readers "/(error_context|hdf5|field_codec|journal|layout|result_file|result_path|result_reader|result_row|snapshot)\\.cpp$")
+set(readers "/(error_context|hdf5|field_codec|journal|layout|result_file|result_file_names|result_path|result_reader|result_row|snapshot)\\.cpp$")
 wallheat_library(results HOT FOLDER store ONLY ${readers} LINK PUBLIC wallheat_io PRIVATE HDF5::HDF5)
 wallheat_library(store HOT WITHOUT ${readers} LINK PUBLIC wallheat_results PRIVATE HDF5::HDF5 Threads::Threads)
 wallheat_library(queue LINK PUBLIC wallheat_io Threads::Threads)

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "io/write_lock.hpp"
 #include "monitor/run_status.hpp"
-#include "queue/shard.hpp"
 #include "store/result_store.hpp"
+#include "store/shard.hpp"
+#include "store/write_lock.hpp"
 #include "view/json_forward.hpp"
 #include "wallheat/result_reader.hpp"
 

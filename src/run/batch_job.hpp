@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "queue/shard.hpp"
+#include "store/shard.hpp"
 
 namespace wallheat {
 

@@ -12,7 +12,7 @@
 #include "isolation/task_runner.hpp"
 #include "monitor/run_monitor.hpp"
 #include "node/placement.hpp"
-#include "queue/shard.hpp"
+#include "store/shard.hpp"
 
 namespace wallheat {
 

@@ -9,8 +9,8 @@
 
 #include "io/deflate.hpp"
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
 #include "store/error_context.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "store/snapshot.hpp"
 

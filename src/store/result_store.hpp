@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/plan_ids.hpp"
-#include "io/write_lock.hpp"
+#include "store/write_lock.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
 
