@@ -7,7 +7,7 @@ set(hot "$<$<CONFIG:Release>:-O3>")
 add_compile_options("$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-O1>")
 set_source_files_properties(
   src/core/floor_plan.cpp src/core/generator.cpp src/core/npy.cpp src/core/text.cpp
-  src/core/rooms.cpp src/core/statistics.cpp src/io/deflate.cpp src/plans/plan_hash.cpp src/queue/work_estimate.cpp PROPERTIES COMPILE_OPTIONS "${hot}")
+  src/core/rooms.cpp src/core/statistics.cpp src/io/deflate.cpp src/plans/plan_hash.cpp src/plans/work_estimate.cpp PROPERTIES COMPILE_OPTIONS "${hot}")
 
 # wallheat_library(NAME [HOT] [FOLDER FOLDER] [ONLY REGEX | WITHOUT REGEX] LINK ...): defines the library wallheat_NAME. It
 # consists of the files below the folder NAME, or below FOLDER, whose paths match ONLY, or do not match WITHOUT. HOT: -O3.
