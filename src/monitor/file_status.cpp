@@ -153,6 +153,16 @@ std::string_view to_string(RunState state) {
   return names[static_cast<std::size_t>(state)];
 }
 
+PlanCounts counts_of(const ResultReader& reader) {
+  PlanCounts counts;
+  reader.for_each_row([&](const PlanResult& row) {
+    ++(is_solved(row.status)              ? counts.solved
+       : row.status == PlanStatus::failed ? counts.failed
+                                          : counts.pending);
+  });
+  return counts;
+}
+
 std::vector<Shard> shards_next_to(const fs::path& whole) {
   const fs::path path = result_path(whole);
   std::set<std::pair<std::size_t, std::size_t>> found;  // count and number of each shard

@@ -52,6 +52,9 @@ struct PlanCounts {
   std::optional<double> seconds_left;
 };
 
+/// Counts the plans of a file by their status.
+[[nodiscard]] PlanCounts counts_of(const ResultReader& reader);
+
 /// Status of a result file at one moment. The file may be a shard file.
 struct ShardFileStatus {
   std::filesystem::path file;
