@@ -8,7 +8,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <numeric>
 
 #include "core/result_columns.hpp"
@@ -14,6 +13,7 @@
 #include "core/threads.hpp"
 #include "node/placement.hpp"
 #include "plans/plan_source.hpp"
+#include "plans/work_estimate.hpp"
 #include "queue/duration_model.hpp"
 #include "run/plan_selection.hpp"
 #include "wallheat/error.hpp"

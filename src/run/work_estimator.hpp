@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <mutex>
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <thread>
@@ -12,7 +10,6 @@
 #include <vector>
 
 #include "plans/plan_source.hpp"
-#include "plans/work_estimate.hpp"
 #include "run/run_options.hpp"
 #include "wallheat/plan_result.hpp"
 
