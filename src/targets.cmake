@@ -7,7 +7,7 @@ set(hot "$<$<CONFIG:Release>:-O3>")
 add_compile_options("$<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:C,CXX>>:-O1>")
 set_source_files_properties(
   src/core/floor_plan.cpp src/core/generator.cpp src/core/npy.cpp src/core/text.cpp
-  src/core/rooms.cpp src/core/statistics.cpp src/io/deflate.cpp src/plans/plan_hash.cpp src/queue/work_estimate.cpp PROPERTIES COMPILE_OPTIONS "${hot}")
+  src/core/rooms.cpp src/core/statistics.cpp src/io/deflate.cpp src/plans/plan_hash.cpp src/plans/work_estimate.cpp PROPERTIES COMPILE_OPTIONS "${hot}")
 
 # wallheat_library(NAME [HOT] [FOLDER FOLDER] [ONLY REGEX | WITHOUT REGEX] LINK ...): defines the library wallheat_NAME. It
 # consists of the files below the folder NAME, or below FOLDER, whose paths match ONLY, or do not match WITHOUT. HOT: -O3.
@@ -86,7 +86,7 @@ set(HDF5_USE_STATIC_LIBRARIES ON)
 find_package(HDF5 QUIET REQUIRED COMPONENTS C)
 message(STATUS "HDF5 ${HDF5_VERSION}: ${HDF5_C_LIBRARIES}")
 # Files that read result files; wallheat::results needs only these.
-set(readers "/(error_context|hdf5|field_codec|journal|layout|result_file|result_path|result_reader|result_row|snapshot)\\.cpp$")
+set(readers "/(error_context|hdf5|field_codec|journal|layout|result_file|result_file_names|result_path|result_reader|result_row|snapshot)\\.cpp$")
 wallheat_library(results HOT FOLDER store ONLY ${readers} LINK PUBLIC wallheat_io PRIVATE HDF5::HDF5)
 wallheat_library(store HOT WITHOUT ${readers} LINK PUBLIC wallheat_results PRIVATE HDF5::HDF5 Threads::Threads)
 wallheat_library(queue LINK PUBLIC wallheat_io Threads::Threads)

@@ -77,17 +77,41 @@ heavy '.*\.cpp' 'view/json\.hpp'
 heavy '(core/duration|run/batch_job)\.cpp' 'regex'
 heavy '.*\.cpp' 'iostream'
 
-# In a unity build two private functions with the same name in one folder would be overloads of each other, and a call
-# could silently resolve to the other one.
+# A unity build joins the files of a folder. Two private functions with the same name would be overloads of each other, and
+# a call could silently resolve to the other one; two types, constants or variables would not compile. So a name that a
+# file declares in an unnamed namespace must not be declared in that of another file of the folder, unless both are
+# aliases of the same type.
+private_names() { # private_names FILE...: prints "NAME FILE MEANING" for each declaration that begins in the first column
+  awk '
+    FNR == 1 { private = 0 }
+    /^namespace \{/ { private = 1; next }
+    /^\}  \/\/ namespace$/ { private = 0 }
+    !private || !/^[A-Za-z_]/ { next }
+    /^(template|namespace|static_assert|typedef|with |using (namespace|enum) |[A-Z_]+\()/ { next }
+    /^(struct|class|union|enum|using) / {
+      sub(/^enum (class|struct) /, "enum ")
+      if ($0 ~ /^[a-z]+ [A-Za-z_0-9]+( =| final| :| \{|;)/) { sub(/;$/, "", $2); print $2, FILENAME, $1 == "using" ? $0 : FILENAME }
+      next
+    }
+    {
+      end = match($0, /[=({;[]/)
+      if (!end || (substr($0, end, 1) == "(" && /;$/)) next  # not a declaration, or only a prototype
+      declaration = substr($0, 1, end - 1)
+      sub(/ +$/, "", declaration)
+      if (match(declaration, /[ *&][A-Za-z_0-9]+$/) && declaration !~ /operator$/) print substr(declaration, RSTART + 1), FILENAME, FILENAME
+    }' "$@" | sort -u
+}
 for folder in src/*/ tests/*/; do
   case $folder in tests/bench/ | tests/package/) continue ;; esac  # one program per file, or none
-  strays=$(find "$folder" -name '*.cpp' -exec awk '
-    FNR == 1 { private = 0 }
-    /^namespace \{/ { private = 1 }
-    /^\}  \/\/ namespace$/ { private = 0 }
-    private && /^[a-z_A-Z]/ && !/^(template|struct|class|enum|using|namespace|static_assert|typedef|with |[A-Z_]+\()/ && !/;$/ && !/^[^(]*=/ &&
-      match($0, /[a-z_A-Z0-9]+\(/) { print substr($0, RSTART, RLENGTH - 1), FILENAME }' {} + | sort -u |
-    awk '$1 !~ /^__/ { files[$1] = files[$1] "\n  " $2; ++count[$1] } END { for (name in count) if (count[name] > 1) print name ":" files[name] }')
+  mapfile -t files < <(find "$folder" -name '*.cpp')
+  [ ${#files[@]} -gt 0 ] || continue
+  strays=$(private_names "${files[@]}" |
+    awk '$1 !~ /^__/ {
+           name = $1; file = $2; sub(/^[^ ]+ [^ ]+ /, "")
+           files[name] = files[name] "\n  " file
+           if (!seen[name, $0]++) ++meanings[name]
+         }
+         END { for (name in meanings) if (meanings[name] > 1) print name ":" files[name] }')
   [ -z "$strays" ] || report "the same private name in two files of $folder:"$'\n'"$strays"
 done
 

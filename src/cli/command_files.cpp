@@ -8,9 +8,9 @@
 #include <optional>
 #include <tuple>
 
-#include "io/result_file_names.hpp"
 #include "plans/plan_source.hpp"
 #include "report/gnuplot.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"

@@ -34,8 +34,12 @@ Report bench_command(Options& options);
 Report monitor_command(Options& options);
 Report status_command(Options& options);
 
-/// Parses the options of 'wallheat run', for other commands that use them. Throws UsageError.
+/// Parses the options of 'wallheat run'. Throws UsageError.
 [[nodiscard]] RunOptions parse_run_options(Options& options);
+/// Parses the options of 'wallheat run' for a command that plans the complete campaign: without a
+/// shard or a deadline, whatever job this process belongs to. Throws UsageError, also if the
+/// options choose a shard.
+[[nodiscard]] RunOptions parse_campaign_options(Options& options);
 
 /// Runs the program: finds the command, calls it, and converts exceptions to an error message and
 /// an exit status.

@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <deque>
-#include <iterator>
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
@@ -16,12 +15,6 @@
 
 namespace wallheat {
 namespace {
-
-/// An argument NAME=SECONDS.
-struct GivenTime {
-  std::string name;
-  double seconds = 0;
-};
 
 /// Returns nullopt if the argument is an existing file, whose name may contain a "=".
 std::optional<GivenTime> given_time(const std::string& argument) {
@@ -126,65 +119,30 @@ void parse_comparison(Options& options, CompareOptions& compare) {
   options.parse();
 }
 
-/// Appends messages about lines of CSV files to `notes`.
-CompareResults compared(const CompareOptions& compare, std::vector<std::string>& notes) {
-  std::deque<ResultReader> readers;  // a deque, because its elements are not moved
-  std::vector<ResultSet> answers;
+/// Opens or reads the files. The readers must outlive the result.
+std::vector<ComparedItem> compared_items(const CompareOptions& compare,
+                                         std::deque<ResultReader>& readers) {
+  std::vector<ComparedItem> items;
   for (std::size_t i = 0; i < compare.words.size(); ++i) {
     const std::string& word = compare.words[i];
-    if (compare.times[i]) continue;
-    if (is_text_file(word)) {
-      answers.push_back(read_reference_csv(word));
-      std::ranges::copy(answers.back().notes, std::back_inserter(notes));
-      continue;
+    if (compare.times[i]) {
+      items.emplace_back(*compare.times[i]);
+    } else if (is_text_file(word)) {
+      items.emplace_back(read_reference_csv(word));
+    } else {
+      require_result_file(word);
+      items.emplace_back(ResultSet{word, {}, &readers.emplace_back(word)});
     }
-    require_result_file(word);
-    answers.push_back({word, {}, &readers.emplace_back(word)});
   }
-  const std::size_t own_plans = answers.empty() ? 0 : answers.front().count();
-  const std::size_t timed = compare.timed_plans > 0 ? compare.timed_plans : own_plans;
-  CompareResults found;
-  found.plans = compare.plans > 0 ? compare.plans : answers.empty() ? timed : own_plans;
-  for (std::size_t i = 1; i < answers.size(); ++i)
-    found.comparisons.push_back(wallheat::compare(answers.front(), answers[i]));
-  auto file = answers.begin();
-  for (const auto& of_word : compare.times) {
-    if (of_word) {
-      found.times.push_back({of_word->name, of_word->seconds / static_cast<double>(timed)});
-      continue;
-    }
-    const ResultSet& of = *file++;
-    if (of.reader == nullptr) continue;
-    if (const auto time = time_of(of.name, *of.reader)) found.times.push_back(*time);
-    found.threads.emplace_back(of.name, thread_seconds_of(*of.reader));
-  }
-  found.base = compare.base;
+  return items;
+}
+
+/// Throws UsageError if --base does not name one of the programs with a time.
+void check_base(const std::string& base, const std::vector<ProgramTime>& times) {
   std::vector<std::string> names;
-  for (const ProgramTime& time : found.times) names.push_back(time.name);
-  if (!found.base.empty() && std::ranges::count(names, found.base) == 0)
-    throw_invalid_value("base", found.base, names);
-  return found;
-}
-
-/// Returns an error message for the first two files without a plan that both have solved, which
-/// therefore are neither equal nor different; empty if there are none.
-std::string nothing_compared_in(const std::vector<Comparison>& comparisons) {
-  const auto found = std::ranges::find(comparisons, 0U, &Comparison::compared);
-  if (found == comparisons.end()) return "";
-  return fmt::format("{} and {} cannot be compared: no plan has a result in both", found->first,
-                     found->second);
-}
-
-/// Returns an error message for the first two files that are not equal; empty if all are equal.
-std::string difference_in(const std::vector<Comparison>& comparisons) {
-  const auto found = std::ranges::find_if_not(comparisons, &Comparison::equal);
-  if (found == comparisons.end()) return "";
-  using enum Comparison::Kind;
-  return fmt::format(
-      "--require-equal: {} and {} differ: {} of {} plans with a result in both are identical, {} "
-      "have different statuses, {} are in one only",
-      found->first, found->second, found->identical, found->compared, found->count(status),
-      found->count(only_first) + found->count(only_second));
+  for (const ProgramTime& time : times) names.push_back(time.name);
+  if (!base.empty() && std::ranges::count(names, base) == 0)
+    throw_invalid_value("base", base, names);
 }
 
 }  // namespace
@@ -198,13 +156,14 @@ Report compare_command(Options& options) {
     remove_unavailable_plans(results, *plans);
     return identify_iterates(results, *plans);
   }
-  std::vector<std::string> notes;
-  CompareResults found = compared(compare, notes);
-  std::string error = nothing_compared_in(found.comparisons);
-  if (error.empty() && compare.equality) error = difference_in(found.comparisons);
+  std::deque<ResultReader> readers;  // a deque, because its elements are not moved
+  CompareResults found =
+      compare_items(compared_items(compare, readers), compare.plans, compare.timed_plans);
+  check_base(compare.base, found.times);
+  found.base = compare.base;
+  const std::string error = comparison_error(found.comparisons, compare.equality);
   Report report = make_report(std::move(found), compare.list);
   report.title = fmt::format("{} compared", fmt::join(compare.words, ", "));
-  for (const std::string& note : notes) report.add_note(note);
   report.error = error;
   report.exit_status = error.empty() ? exit_done : exit_failed;
   return report;

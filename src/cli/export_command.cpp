@@ -152,7 +152,8 @@ Report trace_command(Options& options) {
               "plan that a GPU solved");
   options.parse();
   const ResultReader reader = open_result_file(name);
-  const GpuTimesOfPlans on_gpus = events.empty() ? GpuTimesOfPlans{} : read_gpu_times(events);
+  std::vector<GpuTimesOfPlans> on_gpus;
+  if (!events.empty()) on_gpus = read_gpu_times(events, reader.sessions());
   write_output(out, [&](std::ostream& to) { write_trace(reader, on_gpus, to); });
   return {};
 }

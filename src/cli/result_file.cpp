@@ -84,16 +84,6 @@ ResultReader open_result_file(const std::string& file) {
   return reader;
 }
 
-PlanCounts counts_of(const ResultReader& reader) {
-  PlanCounts counts;
-  reader.for_each_row([&](const PlanResult& row) {
-    ++(is_solved(row.status)              ? counts.solved
-       : row.status == PlanStatus::failed ? counts.failed
-                                          : counts.pending);
-  });
-  return counts;
-}
-
 std::string recorded_solver_text(const ResultReader& reader) {
   return text_in(reader.settings(), "solver") + " " + text_in(reader.settings(), "solver_version");
 }

@@ -35,8 +35,6 @@ void require_result_file(const std::filesystem::path& file);
 /// does.
 [[nodiscard]] ResultReader open_result_file(const std::string& file);
 
-[[nodiscard]] PlanCounts counts_of(const ResultReader& reader);
-
 /// Returns name and version of the solver as recorded in the file; "?" for missing values.
 [[nodiscard]] std::string recorded_solver_text(const ResultReader& reader);
 /// Returns the recorded solver options of the file, for solving its plans again. Throws RunError,

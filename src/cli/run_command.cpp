@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
@@ -165,7 +164,19 @@ void refuse_other_formats(const std::filesystem::path& out) {
                     out.string()));
 }
 
-void choose_shard_and_end(RunOptions& run, const RunWords& words) {
+/// Part of a campaign that the options describe: that of the job to which this process belongs, or
+/// the complete campaign.
+enum class RunScope { job, campaign };
+
+void choose_shard_and_end(RunOptions& run, const RunWords& words, RunScope scope) {
+  run.merged_out = run.out;
+  if (scope == RunScope::campaign) {
+    if (words.shard != "auto" && words.shard != "none")
+      throw UsageError(fmt::format(
+          "--shard {} cannot be combined with advise, which plans all shards together; omit it",
+          words.shard));
+    return;
+  }
   BatchJob job;
   if (words.shard == "auto") {
     const auto shard = job.shard();
@@ -174,7 +185,6 @@ void choose_shard_and_end(RunOptions& run, const RunWords& words) {
   } else if (words.shard != "none") {
     run.shard = parse_shard(words.shard);
   }
-  run.merged_out = run.out;
   run.out = shard_path(run.merged_out, run.shard);
   if (words.time_limit == "auto") {
     if (launched_rank() == 0 && !run.print_out && run.check == CheckMode::nothing) {
@@ -197,9 +207,7 @@ void choose_device(RunOptions& run) {
   run.device = DeviceChoice::cpu;
 }
 
-}  // namespace
-
-RunOptions parse_run_options(Options& options) {
+RunOptions parse_options(Options& options, RunScope scope) {
   RunOptions run;
   RunWords words;
   options.describe(
@@ -217,7 +225,7 @@ RunOptions parse_run_options(Options& options) {
   declare_session(options, run, words);
   options.check([&] {
     refuse_other_formats(run.out);
-    choose_shard_and_end(run, words);
+    choose_shard_and_end(run, words, scope);
     choose_device(run);
   });
   options.parse();
@@ -228,8 +236,6 @@ RunOptions parse_run_options(Options& options) {
   run.settings["spacing"] = fmt::format("{}", run.solve.solver.limits.spacing);
   return run;
 }
-
-namespace {
 
 /// Runs the preflight check and prints its result. Returns an ExitStatus.
 int print_readiness(const RunOptions& options) {
@@ -290,6 +296,12 @@ void print_open_shards(const RunOptions& options) {
 }
 
 }  // namespace
+
+RunOptions parse_run_options(Options& options) { return parse_options(options, RunScope::job); }
+
+RunOptions parse_campaign_options(Options& options) {
+  return parse_options(options, RunScope::campaign);
+}
 
 int run_command(Options& options) {
   const RunOptions run_options = parse_run_options(options);

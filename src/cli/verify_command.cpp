@@ -1,15 +1,12 @@
 #include <fmt/format.h>
 
-#include <iterator>
 #include <random>
 
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
-#include "core/threads.hpp"
 #include "io/standard_streams.hpp"
-#include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "run/verifier.hpp"
 #include "wallheat/error.hpp"
@@ -72,34 +69,6 @@ SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& 
                     "--solver-backend reference",
                     file, made_with.solver_text()));
   return made_with;
-}
-
-/// Returns the plans to solve again, ascending.
-std::vector<std::size_t> sampled(const std::vector<std::size_t>& answered,
-                                 const VerifyOptions& options, std::uint64_t seed) {
-  if (options.all) return answered;
-  std::vector<std::size_t> sample;
-  std::mt19937_64 random(seed);
-  std::sample(answered.begin(), answered.end(), std::back_inserter(sample), options.sample, random);
-  return sample;
-}
-
-/// Checks all solved plans on all cores. Those of `sample` are also solved again.
-Findings examine_all(const ResultReader& reader, const SharedPlanSource& plans,
-                     const SolverOptions& made_with, const std::vector<std::size_t>& answered,
-                     const std::vector<std::size_t>& sample) {
-  std::vector<Findings> of_plan(answered.size());
-  parallel_for(default_thread_count(), answered.size(), [&] {
-    std::shared_ptr<Solver> solver = made_with.make();
-    return [&, solver](std::size_t i) {
-      const bool chosen = std::binary_search(sample.begin(), sample.end(), answered[i]);
-      of_plan[i] =
-          verify_row(reader, answered[i], plans.get(), made_with, chosen ? solver.get() : nullptr);
-    };
-  });
-  Findings findings;
-  for (const Findings& plan : of_plan) findings.append(plan);
-  return findings;
 }
 
 /// The checks that were made, and the messages on their findings.
@@ -167,12 +136,12 @@ Report verify_command(Options& all_options) {
   });
   const std::uint64_t seed =
       options.seed >= 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device()();
-  const auto sample = sampled(answered, options, seed);
+  const auto sample = options.all ? answered : sample_rows(answered, options.sample, seed);
   if (!sample.empty())
     print_error("solving {} of {} again", sample.size(),
                 count_text(answered.size(), "solved plan"));
   Checks checks = checks_of(options, reader, made_with,
-                            examine_all(reader, source, made_with, answered, sample));
+                            verify_rows(reader, source.get(), made_with, answered, sample));
 
   Report report{options.file.filename().string()};
   report.add_json_fact("file", file);

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -37,25 +36,6 @@ inline constexpr const char* sinfo_format = "%R|%a|%D|%c|%G|%l|%s|%m";
 /// Parses the output of `scontrol show config`. Returns the maximum number of tasks of a job array,
 /// numbered from 1: MaxArraySize minus one. Throws RunError if MaxArraySize is missing.
 [[nodiscard]] std::size_t max_array_tasks(const std::string& name, std::string_view text);
-
-/// A processor that has the data, and a GPU to which the data must be transferred. Operations may
-/// be of any type, such as floating-point operations or cell updates, as long as both rates use the
-/// same type.
-struct Offload {
-  double bytes_per_s = 0;  ///< between host and GPU
-  double cpu_per_s = 0;    ///< operations per second
-  double gpu_per_s = 0;    ///< operations per second
-  double start_s = 0;      ///< cost of each transfer in addition to that of the bytes
-};
-
-/// Returns the minimum number of operations for which transferring `bytes` to the GPU (and back, if
-/// they are counted) pays: n* = (start + bytes / B) / (1 / C - 1 / G), at which start + bytes / B +
-/// n* / G = n* / C. Returns infinity if the GPU is not faster.
-[[nodiscard]] constexpr double break_even_operations(const Offload& offload, double bytes) {
-  const double gain_s = 1 / offload.cpu_per_s - 1 / offload.gpu_per_s;
-  if (!(gain_s > 0)) return std::numeric_limits<double>::infinity();
-  return (offload.start_s + bytes / offload.bytes_per_s) / gain_s;
-}
 
 /// One way to run a campaign.
 struct Choice {

@@ -4,21 +4,26 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
+#include <random>
 #include <system_error>
 #include <utility>
 
 #include "core/interruption.hpp"
 #include "core/system_limits.hpp"
 #include "core/text.hpp"
-#include "io/result_file_names.hpp"
 
 namespace wallheat {
 namespace {
+
+constexpr std::string_view temporary_ending = ".new-";
+constexpr std::size_t random_digits = 16;
 
 [[noreturn]] void refuse_kind(const std::filesystem::path& file, mode_t mode) {
   const char* kind = S_ISLNK(mode)    ? "a link"
@@ -179,6 +184,32 @@ void rename_file(const std::filesystem::path& from, const std::filesystem::path&
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to) {
   rename_file(from, to);
   sync_directory_of(to);
+}
+
+std::filesystem::path new_temporary_path(std::filesystem::path file) {
+  std::random_device random;
+  const std::uint64_t high = random();
+  std::array<char, random_digits + 1> digits{};
+  std::snprintf(digits.data(), digits.size(), "%016llx",
+                static_cast<unsigned long long>(high << 32 | random()));
+  return file += std::string(temporary_ending) + digits.data();
+}
+
+bool is_temporary_name(const std::string& name, const std::filesystem::path& file) {
+  const std::string prefix = file.filename().string() + std::string(temporary_ending);
+  return name.starts_with(prefix) && name.size() == prefix.size() + random_digits &&
+         name.find_first_not_of("0123456789abcdef", prefix.size()) == std::string::npos;
+}
+
+bool remove_temporary_files(const std::filesystem::path& file) {
+  bool has_removed = false;
+  for (const std::string& name : names_in(file.parent_path())) {
+    const std::filesystem::path path = file.parent_path() / name;
+    std::error_code vanished;
+    if (is_temporary_name(name, file) && std::filesystem::is_regular_file(path, vanished))
+      has_removed = remove_file(path) || has_removed;
+  }
+  return has_removed;
 }
 
 void replace_file_atomically(const std::filesystem::path& file, std::string_view text) {

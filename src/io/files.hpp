@@ -100,6 +100,17 @@ void rename_file(const std::filesystem::path& from, const std::filesystem::path&
 /// Renames a complete, synced file, and syncs the directory, so that the renaming is durable.
 void rename_durably(const std::filesystem::path& from, const std::filesystem::path& to);
 
+// A file that is replaced atomically is written under a temporary name first. The name ends with a
+// random number of 16 hexadecimal digits, so that no file of the user has it.
+
+/// Returns a new temporary name. Create the file with O_EXCL.
+[[nodiscard]] std::filesystem::path new_temporary_path(std::filesystem::path file);
+/// Returns true if a writer of `file` gives this file name to a temporary file.
+[[nodiscard]] bool is_temporary_name(const std::string& name, const std::filesystem::path& file);
+/// Removes the temporary files that killed processes left next to `file`. Returns true if there
+/// were any. Throws SystemError.
+bool remove_temporary_files(const std::filesystem::path& file);
+
 /// Replaces a small file atomically: readers see the old text or the new text. Does not sync the
 /// file or the directory.
 void replace_file_atomically(const std::filesystem::path& file, std::string_view text);

@@ -86,7 +86,14 @@ EventLog::EventLog(const std::filesystem::path& file) : file_(file) {
 }
 
 void EventLog::put(const std::string& event, const Json& what) {
-  lines_ += json_line(with({{"time", utc_now()}, {"event", event}}, what)) + '\n';
+  lines_ +=
+      json_line(with({{"time", utc_now()}, {"event", event}, {"session_id", session_id_}}, what)) +
+      '\n';
+}
+
+void EventLog::add_run_start(const std::string& session_id) {
+  session_id_ = session_id;
+  put("run_started", Json::object());
 }
 
 void EventLog::add(const Event& event, const PlanResult& result) {
@@ -136,7 +143,7 @@ void EventLog::add_gpu_usage(const WorkerStatus& worker, const GpuUsage& usage) 
       with(of_worker(worker.rank, worker.host, worker.device), to_json(usage, worker.plans)));
 }
 
-void EventLog::add_run_event(const std::string& event) { put(event, Json::object()); }
+void EventLog::add_run_end(const std::string& event) { put(event, Json::object()); }
 
 void EventLog::flush() {
   for (std::string_view left = lines_; !left.empty();) {
@@ -150,30 +157,36 @@ void EventLog::flush() {
   lines_.clear();
 }
 
-GpuTimesOfPlans read_gpu_times(const std::filesystem::path& events) {
+std::vector<GpuTimesOfPlans> read_gpu_times(const std::filesystem::path& events,
+                                            const std::vector<Attributes>& sessions) {
   std::ifstream lines(events);
   if (!lines)
     throw RunError("the event log " + events.string() +
                    " cannot be read: " + system_error_text(errno));
-  GpuTimesOfPlans times;
+  std::vector<GpuTimesOfPlans> times(sessions.size());
+  std::map<std::string, GpuTimesOfPlans*> by_id;
+  for (std::size_t i = 0; i < sessions.size(); ++i)
+    if (const auto id = sessions[i].find("session_id"); id != sessions[i].end())
+      by_id[id->second] = &times[i];
   bool any_event = false;
   for (std::string text; std::getline(lines, text);) {
     const Json event = Json::parse(text, nullptr, false);
-    if (!event.is_object() || !event.contains("event")) continue;
-    any_event = true;
     try {
+      const auto plans = by_id.find(event.at("session_id").get<std::string>());
+      if (plans == by_id.end()) continue;
+      any_event = true;
       if (!event.contains("gpu") || event.at("event") != "result") continue;
-      GpuPlanTimes of_plan;
+      GpuPlanTimes& of_plan = (*plans->second)[event.at("id").get<std::string>()];
       for_each_member<GpuPlanTimes>(
           [&](const auto& member) { event.at("gpu").at(member.name).get_to(member.of(of_plan)); });
-      times[{event.at("id").get<std::string>(), event.at("seconds").get<double>()}] = of_plan;
     } catch (const Json::exception&) {
-      // an event of another version
+      // an incomplete line, or an event of another version
     }
   }
   if (!any_event)
     throw RunError(events.string() +
-                   " contains no events; specify the file that a run wrote with --events");
+                   " contains no events of the sessions of the result file; specify the file that "
+                   "its run wrote with --events");
   return times;
 }
 

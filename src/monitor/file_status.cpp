@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
-#include <cstdint>
 #include <set>
 #include <utility>
 
@@ -135,27 +133,6 @@ FileStatus add_totals(FileStatus status) {
   return status;
 }
 
-/// Returns the shard to which a file name next to `whole` belongs: the name of a shard file, or of
-/// a journal or another file next to it, except its status file. The shard file itself need not
-/// exist: it may be about to be created, or only its event log may be left.
-std::optional<Shard> shard_in(const std::string& name, const fs::path& whole) {
-  const std::string prefix = whole.stem().string() + ".part-";
-  if (!name.starts_with(prefix)) return std::nullopt;
-  std::uint32_t number = 0;
-  std::uint32_t count = 0;
-  const char* const end = name.data() + name.size();
-  const char* const mark = std::from_chars(name.data() + prefix.size(), end, number).ptr;
-  if (!std::string_view(mark, end).starts_with("-of-")) return std::nullopt;
-  (void)std::from_chars(mark + 4, end, count);
-  if (number < 1 || number > count) return std::nullopt;
-  const Shard shard{number, count};
-  const std::string part = shard_path(whole, shard).filename().string();
-  // The status file may remain although the shard file was removed.
-  const bool is_status = name == status_file(shard_path(whole, shard)).filename().string();
-  const bool is_of_it = name == part || (name.starts_with(part + '.') && !is_status);
-  return is_of_it ? std::optional(shard) : std::nullopt;
-}
-
 /// Returns the number of shards of a campaign whose shard files are next to `whole`; 0 if there are
 /// none. Throws RunError if there are those of several arrays.
 std::size_t count_shards_next_to(const fs::path& whole) {
@@ -175,11 +152,21 @@ std::string_view to_string(RunState state) {
   return names[static_cast<std::size_t>(state)];
 }
 
+PlanCounts counts_of(const ResultReader& reader) {
+  PlanCounts counts;
+  reader.for_each_row([&](const PlanResult& row) {
+    ++(is_solved(row.status)              ? counts.solved
+       : row.status == PlanStatus::failed ? counts.failed
+                                          : counts.pending);
+  });
+  return counts;
+}
+
 std::vector<Shard> shards_next_to(const fs::path& whole) {
   const fs::path path = result_path(whole);
   std::set<std::pair<std::size_t, std::size_t>> found;  // count and number of each shard
   for (const std::string& name : names_in(path.parent_path()))
-    if (const auto shard = shard_in(name, path)) found.emplace(shard->count, shard->number);
+    if (const auto shard = shard_in_name(name, path)) found.emplace(shard->count, shard->number);
   std::vector<Shard> shards;
   for (const auto& [count, number] : found) shards.push_back({number, count});
   return shards;
@@ -294,7 +281,7 @@ bool has_newer_shard_files(const fs::path& merged) {
   if (missing) return false;
   for (const auto& entry : fs::directory_iterator(path.parent_path(), missing)) {
     std::error_code removed;
-    if (shard_in(entry.path().filename().string(), path) &&
+    if (shard_in_name(entry.path().filename().string(), path) &&
         entry.last_write_time(removed) > merged_at && !removed)
       return true;
   }

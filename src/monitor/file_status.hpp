@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "io/write_lock.hpp"
 #include "monitor/run_status.hpp"
-#include "queue/shard.hpp"
 #include "store/result_store.hpp"
+#include "store/shard.hpp"
+#include "store/write_lock.hpp"
 #include "view/json_forward.hpp"
 #include "wallheat/result_reader.hpp"
 
@@ -51,6 +51,9 @@ struct PlanCounts {
   std::optional<double> plans_per_s;
   std::optional<double> seconds_left;
 };
+
+/// Counts the plans of a file by their status.
+[[nodiscard]] PlanCounts counts_of(const ResultReader& reader);
 
 /// Status of a result file at one moment. The file may be a shard file.
 struct ShardFileStatus {

@@ -40,7 +40,6 @@ RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> ev
       progress_(start, std::move(id_of), has_ranks, now),
       live_status_(live_status),
       now_(now) {
-  if (events_) events_->add_run_event("run_started");
   status_.state = "running";
   // A launcher watches for this status.
   live_status_.write(this->status(status_.state, std::numeric_limits<double>::quiet_NaN()));
@@ -249,7 +248,7 @@ void RunMonitor::finish(const std::string& event) {
   if (!events_) return;
   for (const auto& [rank, worker] : workers)
     if (worker.gpu.samples > 0) events_->add_gpu_usage(worker.status, worker.gpu);
-  events_->add_run_event(event);
+  events_->add_run_end(event);
   flush_events();
 }
 

@@ -13,7 +13,7 @@
 
 #include "core/codec.hpp"
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "view/json.hpp"
 #include "view/terminal.hpp"

@@ -286,4 +286,48 @@ Comparison compare(const ResultSet& first, const ResultSet& second) {
   return found;
 }
 
+CompareResults compare_items(const std::vector<ComparedItem>& items, std::size_t plans,
+                             std::size_t timed_plans) {
+  CompareResults found;
+  const ResultSet* first = nullptr;
+  for (const ComparedItem& item : items) {
+    const auto* const set = std::get_if<ResultSet>(&item);
+    if (set == nullptr) continue;
+    found.notes.insert(found.notes.end(), set->notes.begin(), set->notes.end());
+    if (first == nullptr)
+      first = set;
+    else
+      found.comparisons.push_back(compare(*first, *set));
+  }
+  const std::size_t own_plans = first == nullptr ? 0 : first->count();
+  const std::size_t timed = timed_plans > 0 ? timed_plans : own_plans;
+  found.plans = plans > 0 ? plans : first == nullptr ? timed : own_plans;
+  for (const ComparedItem& item : items) {
+    if (const auto* const time = std::get_if<GivenTime>(&item)) {
+      found.times.push_back({time->name, time->seconds / static_cast<double>(timed)});
+      continue;
+    }
+    const auto& [name, listed, reader, thresholds, notes] = std::get<ResultSet>(item);
+    if (reader == nullptr) continue;
+    if (const auto time = time_of(name, *reader)) found.times.push_back(*time);
+    found.threads.emplace_back(name, thread_seconds_of(*reader));
+  }
+  return found;
+}
+
+std::string comparison_error(const std::vector<Comparison>& comparisons, bool require_equal) {
+  if (const auto found = std::ranges::find(comparisons, 0U, &Comparison::compared);
+      found != comparisons.end())
+    return fmt::format("{} and {} cannot be compared: no plan has a result in both", found->first,
+                       found->second);
+  const auto found = std::ranges::find_if_not(comparisons, &Comparison::equal);
+  if (!require_equal || found == comparisons.end()) return "";
+  using enum Comparison::Kind;
+  return fmt::format(
+      "--require-equal: {} and {} differ: {} of {} plans with a result in both are identical, {} "
+      "have different statuses, {} are in one only",
+      found->first, found->second, found->identical, found->compared, found->count(status),
+      found->count(only_first) + found->count(only_second));
+}
+
 }  // namespace wallheat

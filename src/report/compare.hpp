@@ -1,10 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/plan_ids.hpp"
@@ -101,10 +101,31 @@ struct CompareResults {
   std::size_t plans = 0;  ///< number of plans for which total times are printed
   /// Name of the program to which the speed-ups are relative; empty: the slowest.
   std::string base = {};
+  std::vector<std::string> notes = {};  ///< messages about lines of CSV files
 
   /// Returns the time that speed-ups are relative to. `times` must not be empty.
   [[nodiscard]] const ProgramTime& base_time() const;
 };
+
+/// The time of a program for some plans, without results.
+struct GivenTime {
+  std::string name;
+  double seconds = 0;
+};
+using ComparedItem = std::variant<ResultSet, GivenTime>;
+
+/// Compares each set of results with the first one, and collects the times. Given times are those
+/// of `timed_plans` plans, and the report has total times for `plans` plans; 0: those of the first
+/// set. Throws RunError as compare() does.
+[[nodiscard]] CompareResults compare_items(const std::vector<ComparedItem>& items,
+                                           std::size_t plans, std::size_t timed_plans);
+
+/// Returns an error message for the first two sets without a plan that both have solved, which
+/// therefore are neither equal nor different. With `require_equal`, also returns one for the first
+/// two sets that are not equal. Otherwise returns an empty string.
+[[nodiscard]] std::string comparison_error(const std::vector<Comparison>& comparisons,
+                                           bool require_equal);
+
 /// Text output lists the first `max_listed` of the plans that are not the same in both sets.
 [[nodiscard]] Report make_report(CompareResults found, std::size_t max_listed);
 

@@ -293,6 +293,7 @@ Report make_report(CompareResults compared, std::size_t max_listed) {
     add_histograms(*found, report);
   }
   add_times(*found, report);
+  for (const std::string& note : found->notes) report.add_note(note);
   return report;
 }
 

@@ -51,13 +51,17 @@ std::vector<Json> device_slices(const GpuPlanTimes& times, std::int64_t process,
 
 }  // namespace
 
-void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std::ostream& out) {
+void write_trace(const ResultReader& reader, const std::vector<GpuTimesOfPlans>& on_gpus,
+                 std::ostream& out) {
+  const GpuTimesOfPlans unknown;
   out << "{\"traceEvents\":[";
   const char* separator = "";
   const auto write = [&](const Json& event) {
     out << std::exchange(separator, ",") << json_line(event);
   };
   for (const SlotTimeline& slot : slot_timelines(rows_of(reader))) {
+    const GpuTimesOfPlans& of_session =
+        slot.session < on_gpus.size() ? on_gpus[slot.session] : unknown;
     // Process IDs are numbers in this format: a process for each rank of each session.
     const auto process = static_cast<std::int64_t>(slot.session) * 1'000'000 + slot.rank;
     write({{"ph", "M"},
@@ -72,12 +76,12 @@ void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std
       whole["cat"] = std::string(to_string(plan.status));
       whole["args"] = {{"iterations", plan.iterations}, {"cells", plan.interior_cells}};
       write(whole);
-      const auto on_gpu = on_gpus.find({plan.id, plan.seconds});
+      const auto on_gpu = of_session.find(plan.id);
       double at = plan.started_s;
       for (const Phase& phase : phases_of_a_plan) {
         const auto seconds = static_cast<double>(plan.phases.*phase.seconds);
         if (seconds > 0) write(slice(phase.step, process, slot.thread, at, seconds));
-        if (phase.seconds == &PhaseTimes::solve_s && on_gpu != on_gpus.end())
+        if (phase.seconds == &PhaseTimes::solve_s && on_gpu != of_session.end())
           for (const Json& part : device_slices(on_gpu->second, process, slot.thread, at, seconds))
             write(part);
         at += seconds;

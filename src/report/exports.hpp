@@ -15,8 +15,10 @@ namespace wallheat {
 /// Writes each plan as an event of Chrome's trace format, for Perfetto and chrome://tracing. A
 /// process of the trace is a rank of a session, and a thread is a slot. The solve of a plan in
 /// `on_gpus` is divided into the work of the host and of the GPU, one after the other, because
-/// their order within the solve is unknown.
-void write_trace(const ResultReader& reader, const GpuTimesOfPlans& on_gpus, std::ostream& out);
+/// their order within the solve is unknown. `on_gpus` is as returned by read_gpu_times() for the
+/// sessions of the file; empty: unknown.
+void write_trace(const ResultReader& reader, const std::vector<GpuTimesOfPlans>& on_gpus,
+                 std::ostream& out);
 
 // Fields for ParaView. x is the column and y the row of a cell, which is 1 wide. The data
 // `temperature` (°C) belong to cells.

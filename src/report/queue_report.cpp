@@ -7,7 +7,9 @@
 #include <array>
 #include <cmath>
 #include <ctime>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "core/text.hpp"
 #include "view/spelling.hpp"
@@ -105,34 +107,6 @@ QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& class
     for (const auto& of_class : of_size) queue.of_size.push_back(queue_waits_of(of_class));
   }
   return report;
-}
-
-void add_wide_waits(const JobListing& listing, QueueForecast& forecast) {
-  for (PartitionWaits& of : extract_waits(listing).partitions) {
-    const auto queue = std::ranges::find(forecast.queues, of.name, &PartitionForecast::partition);
-    for (std::size_t nodes = 2; queue != forecast.queues.end(); nodes *= 2) {
-      std::erase_if(of.waits,
-                    [&](const Wait& wait) { return listing.jobs[wait.job].nodes < nodes; });
-      WaitForecast wide = forecast_waits(of.waits);
-      if (!wide.bound_s(0.95)) break;
-      queue->wide.push_back(std::move(wide));
-    }
-  }
-}
-
-const WaitForecast* forecast_for(const QueueForecast& report, const std::string& partition,
-                                 std::size_t nodes, double core_hours) {
-  const auto queue = std::ranges::find(report.queues, partition, &PartitionForecast::partition);
-  if (queue == report.queues.end()) return nullptr;
-  std::size_t min = 2;
-  const WaitForecast* found = nullptr;
-  for (const WaitForecast& wide : queue->wide) {
-    if (min == nodes || min == nodes / 2) found = &wide;
-    min *= 2;
-  }
-  if (found != nullptr) return found;
-  const WaitForecast& of_size = queue->of_size.at(report.classes.of_hours(core_hours)).forecast;
-  return of_size.bound_s(0.95) ? &of_size : &queue->all.forecast;
 }
 
 Report make_report(const QueueForecast& queues) {
@@ -264,7 +238,68 @@ std::string choice_limit_text(const Choice& choice) {
   return choice.start_count > 1 ? fmt::format("{} x {}", choice.start_count, text) : text;
 }
 
+/// Forecasts for jobs on at least 2, 4, 8, ... nodes of a partition, which need all their nodes at
+/// the same time, while the history suffices for the 95 % bound.
+std::vector<WaitForecast> forecast_wide_jobs(const JobListing& listing, std::vector<Wait> waits) {
+  std::vector<WaitForecast> forecasts;
+  for (std::size_t nodes = 2;; nodes *= 2) {
+    std::erase_if(waits, [&](const Wait& wait) { return listing.jobs[wait.job].nodes < nodes; });
+    WaitForecast wide = forecast_waits(waits);
+    if (!wide.bound_s(0.95)) return forecasts;
+    forecasts.push_back(std::move(wide));
+  }
+}
+
+/// Forecasts of the waits of one partition, for the choices of a campaign.
+struct ChoiceForecasts {
+  const PartitionForecast* queue = nullptr;
+  std::vector<WaitForecast> wide = {};  ///< see forecast_wide_jobs()
+
+  /// Returns the forecast for jobs on `nodes` nodes (a power of two); see make_advice().
+  [[nodiscard]] const WaitForecast& find(std::size_t nodes, std::size_t size_class) const {
+    const WaitForecast* found = nullptr;
+    std::size_t min = 2;
+    for (const WaitForecast& forecast : wide) {
+      if (min == nodes || min == nodes / 2) found = &forecast;
+      min *= 2;
+    }
+    if (found != nullptr) return *found;
+    const WaitForecast& same_size = queue->of_size.at(size_class).forecast;
+    return same_size.bound_s(0.95) ? same_size : queue->all.forecast;
+  }
+};
+
 }  // namespace
+
+Advice make_advice(const CampaignOnCluster& campaign, ChoiceOrder order, std::int64_t now_s) {
+  const JobListing& listing = campaign.history.listing;
+  const QueueForecast waits = queue_forecast(listing, {}, {}, {});
+  Advice advice{.plans = campaign.plans_s.size(),
+                .speed_source = campaign.speed_source,
+                .now_s = now_s,
+                .reason = "All plans are solved; nothing to submit.",
+                .notes = campaign.notes};
+  if (campaign.history.own_jobs)
+    advice.notes.push_back(
+        fmt::format("waits are those of your own {} jobs", waits.counts.started));
+  if (campaign.plans_s.empty()) return advice;
+  std::map<std::string, ChoiceForecasts> forecasts;
+  for (const PartitionForecast& queue : waits.queues) forecasts[queue.partition].queue = &queue;
+  for (const PartitionWaits& partition : extract_waits(listing).partitions)
+    forecasts.at(partition.name).wide = forecast_wide_jobs(listing, partition.waits);
+  for (const double plan_s : campaign.plans_s) advice.core_hours += plan_s / 3600;
+  advice.choices = campaign_choices(
+      campaign.plans_s, campaign.partitions, campaign.limits,
+      [&](const std::string& partition, std::size_t nodes,
+          double core_hours) -> const WaitForecast* {
+        const auto found = forecasts.find(partition);
+        if (found == forecasts.end()) return nullptr;
+        return &found->second.find(nodes, waits.classes.of_hours(core_hours));
+      },
+      order);
+  advice.reason = recommendation_text(advice.choices, order);
+  return advice;
+}
 
 Report make_report(const Advice& advice, std::size_t first) {
   Report report{"where to run"};

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "forecast/campaign_choices.hpp"
+#include "forecast/cluster_data.hpp"
 #include "forecast/wait_forecast.hpp"
 #include "report/report.hpp"
 
@@ -21,9 +22,6 @@ struct PartitionForecast {
   std::string partition;
   QueueWaits all;
   std::vector<QueueWaits> of_size;  ///< by index of the size class
-  /// Forecasts for jobs on at least 2, 4, 8, ... nodes, which need all their nodes at the same
-  /// time, while the history suffices for the 95 % bound. Only add_wide_waits() fills this.
-  std::vector<WaitForecast> wide = {};
 };
 
 struct QueueForecast {
@@ -38,15 +36,6 @@ struct QueueForecast {
 [[nodiscard]] QueueForecast queue_forecast(const JobListing& listing, const SizeClasses& classes,
                                            const std::vector<std::string>& partitions,
                                            const std::string& qos);
-void add_wide_waits(const JobListing& listing, QueueForecast& forecast);
-
-/// Returns the forecast for jobs on `nodes` nodes (a power of two) with `core_hours`. It is the
-/// first of these with enough history for the 95 % bound: jobs on at least `nodes` nodes, jobs on
-/// at least half as many, jobs of the same size class; otherwise that of all jobs of the partition.
-/// Returns nullptr if the partition is not in the report.
-[[nodiscard]] const WaitForecast* forecast_for(const QueueForecast& report,
-                                               const std::string& partition, std::size_t nodes,
-                                               double core_hours);
 
 [[nodiscard]] Report make_report(const QueueForecast& queues);
 /// Returns a table with one row per partition and one column per class: the mean wait and the
@@ -64,6 +53,23 @@ struct Advice {
   std::string reason;              ///< why the first choice is the best
   std::vector<std::string> notes;  ///< messages about unknown data
 };
+
+/// Pending plans of a campaign, and the cluster that may solve them.
+struct CampaignOnCluster {
+  std::vector<double> plans_s;  ///< duration of each pending plan on one core
+  std::string speed_source;     ///< origin of these durations, for text output
+  std::vector<Partition> partitions;
+  ChoiceLimits limits;
+  JobHistory history;              ///< empty: waits are unknown
+  std::vector<std::string> notes;  ///< messages about unknown data
+};
+
+/// Returns the choices for the campaign, sorted by `order`, or none if no plan is pending. `now_s`
+/// is in seconds since 1970. The forecast for a choice is the first of these with enough history
+/// for the 95 % bound: of jobs on at least as many nodes, of jobs on at least half as many, of jobs
+/// of the same size class; otherwise that of all jobs of the partition.
+[[nodiscard]] Advice make_advice(const CampaignOnCluster& campaign, ChoiceOrder order,
+                                 std::int64_t now_s);
 
 /// Text output shows the first `first` choices, and times in the local time zone of this machine.
 [[nodiscard]] Report make_report(const Advice& advice, std::size_t first);

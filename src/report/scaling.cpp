@@ -9,9 +9,11 @@
 #include <set>
 #include <utility>
 
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "monitor/file_status.hpp"
 #include "monitor/run_progress.hpp"
+#include "report/compare.hpp"
 #include "report/time_breakdown.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
@@ -338,6 +340,98 @@ Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
   report.add_fact("workers", "workers", points.front().workers);
   add_note_on_shared_cores(points, report);
   report.add(std::move(figure));
+  return report;
+}
+
+namespace {
+
+std::vector<Scaling> replay(const ReplayQuery& query, const ResultReader& reader) {
+  const auto stored_with = worker_count(reader);
+  if (query.slowdown > 1 && !stored_with)
+    throw RunError(query.file +
+                   ": --slowdown cannot be applied, because the number of workers is not recorded, "
+                   "or differs between sessions");
+  std::vector<double> seconds;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (row.status != PlanStatus::pending) seconds.push_back(single_core_seconds(row));
+  });
+  if (seconds.empty()) throw RunError(query.file + " contains no solved plan to replay");
+  std::vector<Scaling> scalings;
+  for (const Schedule schedule : query.schedules) {
+    const Replay plans(seconds, schedule);
+    const auto slowdown_with = [&](std::size_t workers) {
+      return contention_factor(query.slowdown, stored_with.value_or(1), workers);
+    };
+    const double one_worker_s = plans.seconds(1) * slowdown_with(1);
+    if (!(one_worker_s > 0))
+      throw RunError(query.file + " contains no times of its plans to replay");
+    std::vector<ScalingPoint> points;
+    for (const std::size_t workers : query.workers)
+      points.push_back({workers, plans.seconds(workers) * slowdown_with(workers)});
+    scalings.push_back(
+        scaling_of(std::string(to_string(schedule)), points, one_worker_s,
+                   {{plans.longest_plan_s() * slowdown_with(2), plans.sufficient_workers()}}));
+  }
+  return scalings;
+}
+
+}  // namespace
+
+Scaling scaling_to_one_worker(const std::vector<ScalingPoint>& points, const std::string& hint) {
+  const auto one = one_worker_seconds(points);
+  if (!one)
+    throw UsageError(fmt::format(
+        "speed-ups are relative to one worker, but there is no time of one worker; {}", hint));
+  return scaling_of("", points, *one);
+}
+
+Report report_of_runs(const std::vector<std::string>& files,
+                      const std::deque<ResultReader>& readers) {
+  std::vector<ScalingPoint> points;
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    points.push_back(finished_run(files[i], readers[i]));
+    require_comparable(files.front(), readers.front(), files[i], readers[i], false);
+  }
+  const auto all_have = [&](auto member) {
+    return std::ranges::all_of(
+        points, [&](const ScalingPoint& point) { return point.*member == points.front().*member; });
+  };
+  if (all_have(&ScalingPoint::workers) &&
+      (!all_have(&ScalingPoint::plans) || points.front().workers > 1)) {
+    std::ranges::sort(points, {}, &ScalingPoint::plans);
+    Report report = report_of_plan_counts(points);
+    if (points.front().workers > 1)
+      report.add_note(
+          "speed-ups are relative to one worker; to see them, add the file of a run of all these "
+          "plans with one worker ('wallheat run --threads 1 --device cpu')");
+    return report;
+  }
+  for (std::size_t i = 1; i < files.size(); ++i)
+    require_comparable(files.front(), readers.front(), files[i], readers[i], true);
+  return make_report({scaling_to_one_worker(points,
+                                            "add the file of a run with one worker ('wallheat "
+                                            "run --threads 1 --device cpu')")},
+                     "finished runs");
+}
+
+Report report_of_replay(const ReplayQuery& query, const ResultReader& reader) {
+  std::string source = fmt::format("replay of {}", query.file);
+  if (query.slowdown > 1)
+    source += fmt::format(", plans {:g} times as long next to other workers", query.slowdown);
+  Report report = make_report(replay(query, reader), source);
+  report.add_json_fact("replayed", "solving");
+  Table& elsewhere = report.add(
+      table_of_seconds("thread_time", "time breakdown of all threads of the replayed run",
+                       thread_seconds_of(reader)));
+  std::erase_if(elsewhere.rows, [](const Table::Row& row) { return row.at(1) == Value(0.0); });
+  report.add_note(
+      "The times are those of the plans only (their CPU time, if it is known). A real run also "
+      "starts, waits for files and for rank 0, and ends. These times are not included here, so "
+      "with many workers or short plans a real run has a lower speed-up and efficiency.");
+  if (query.slowdown == 1)
+    report.add_note(
+        "every plan is assumed to take as long next to other workers as in the stored run; use "
+        "--slowdown to change this");
   return report;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "forecast/replay.hpp"
 #include "report/report.hpp"
 #include "wallheat/result_reader.hpp"
 
@@ -52,6 +54,10 @@ struct Scaling {
 
 /// Returns the shortest time of one worker, in s; nullopt if no point has one worker.
 [[nodiscard]] std::optional<double> one_worker_seconds(const std::vector<ScalingPoint>& points);
+/// Returns the speed-ups of `points` relative to one worker. Throws UsageError, whose message ends
+/// with `hint`, if no point has one worker.
+[[nodiscard]] Scaling scaling_to_one_worker(const std::vector<ScalingPoint>& points,
+                                            const std::string& hint);
 /// Returns the scaling of `points`. `one_worker_s` is the time of one worker in s. All times must
 /// be positive.
 [[nodiscard]] Scaling scaling_of(std::string name, const std::vector<ScalingPoint>& points,
@@ -63,6 +69,22 @@ struct Scaling {
 [[nodiscard]] Report make_report(const std::vector<Scaling>& scalings, const std::string& source);
 /// Returns the time per plan over the number of plans, for an equal number of workers.
 [[nodiscard]] Report report_of_plan_counts(const std::vector<ScalingPoint>& points);
+/// Compares the wall times of finished runs, whose files were opened by `readers`. If all runs had
+/// the same number of workers, the report has the time per plan over the number of plans. Throws
+/// RunError as finished_run() and require_comparable() do, and UsageError if no run had one worker.
+[[nodiscard]] Report report_of_runs(const std::vector<std::string>& files,
+                                    const std::deque<ResultReader>& readers);
+
+/// Question how long numbers of workers would take for the plans of a run.
+struct ReplayQuery {
+  std::string file;
+  std::vector<std::size_t> workers;
+  std::vector<Schedule> schedules;
+  double slowdown = 1;  ///< duration of a plan next to others, divided by its duration alone
+};
+/// Replays the solved and failed plans of the run. Throws RunError if there are none, or if the
+/// query requires the number of workers of the run and it is unknown.
+[[nodiscard]] Report report_of_replay(const ReplayQuery& query, const ResultReader& reader);
 
 /// Returns the number of plans that a session solved at the same time: the slots of its CPU
 /// workers, and one for each GPU. Returns nullopt if the session was killed or solved no plan.

@@ -197,9 +197,9 @@ void add_coverage(const Summary& summary, const SummaryInput& of, Report& report
   report.add_json_fact("plans_of_file", all);
   std::string text = fmt::format("{} of {} plans", covered, all);
   if (!of.where.empty()) text += fmt::format(", where {}", of.where);
-  if (!of.missing_text.empty()) text += "; " + of.missing_text;
+  if (const std::string missing = of.missing.text(); !missing.empty()) text += "; " + missing;
   if (covered < all) report.add_text_fact("averages over", text);
-  for (const Fact& fact : of.missing) report.add(fact);
+  if (of.reader) add_missing_plans(of.missing, report);
 }
 
 void add_numbers(const Summary& summary, Report& report) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "report/missing_plans.hpp"
 #include "report/report.hpp"
 #include "report/row_table.hpp"
 #include "report/time_breakdown.hpp"
@@ -23,10 +24,7 @@ struct SummaryInput {
   double cell_metres = 0;      ///< width of a cell; 0: unknown
   std::size_t max_bins = 16;   ///< maximum number of bins of the histogram
   std::size_t min_cells = 1;   ///< rooms with fewer cells are not counted
-  /// Description of the plans without a result, which the averages leave out; empty if there are
-  /// none, and if nothing is known about them.
-  std::string missing_text = {};
-  std::vector<Fact> missing = {};  ///< the same in JSON
+  MissingPlans missing = {};   ///< plans without a result, which the averages leave out
 };
 /// Returns the results for which a campaign is solved. Averages cover the plans with a temperature,
 /// and counts cover all plans. The page of the report contains more: the coldest and the warmest

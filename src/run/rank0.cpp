@@ -14,7 +14,6 @@
 
 #include "core/program.hpp"
 #include "core/text.hpp"
-#include "io/result_file_names.hpp"
 #include "monitor/run_monitor.hpp"
 #include "monitor/run_status.hpp"
 #include "node/local_machine.hpp"
@@ -25,6 +24,7 @@
 #include "run/run_outcome_messages.hpp"
 #include "run/stop_signals.hpp"
 #include "run/work_estimator.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
 #include "view/time_text.hpp"
@@ -244,6 +244,7 @@ class Rank0 {
     std::optional<EventLog> events;
     if (!options_.events.empty()) events.emplace(options_.events);
     open_store(std::move(claim), session_start(options_, surroundings, status_.started_utc));
+    if (events) events->add_run_start(store_->session_id());
     preparation_.collect_pending(
         [this](const Preparation::RowCallback& take) { store_->for_each_existing_row(take); });
     log_plan_counts();

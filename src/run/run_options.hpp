@@ -11,7 +11,7 @@
 
 #include "isolation/task_runner.hpp"
 #include "node/placement.hpp"
-#include "queue/shard.hpp"
+#include "store/shard.hpp"
 #include "view/terminal.hpp"
 
 namespace wallheat {

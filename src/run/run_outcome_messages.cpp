@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/text.hpp"
+#include "plans/work_estimate.hpp"
 #include "run/plan_selection.hpp"
-#include "run/work_estimator.hpp"
 #include "view/advice.hpp"
 #include "view/time_text.hpp"
 

@@ -5,12 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <optional>
+#include <random>
 
 #include "core/result_columns.hpp"
 #include "core/text.hpp"
+#include "core/threads.hpp"
 #include "isolation/task_runner.hpp"
+#include "node/placement.hpp"
 #include "plans/plan_source.hpp"
 #include "solve/convergence.hpp"
 #include "solve/heat_source.hpp"
@@ -308,9 +313,29 @@ void Findings::append(const Findings& more) {
   }
 }
 
-Findings verify_row(const ResultReader& reader, std::size_t index, const PlanSource* plans,
-                    const SolverOptions& made_with, Solver* solver) {
-  return PlanChecks(reader, plans, made_with, index).run(solver);
+std::vector<std::size_t> sample_rows(const std::vector<std::size_t>& rows, std::size_t count,
+                                     std::uint64_t seed) {
+  std::vector<std::size_t> sample;
+  std::mt19937_64 random(seed);
+  std::sample(rows.begin(), rows.end(), std::back_inserter(sample), count, random);
+  return sample;
+}
+
+Findings verify_rows(const ResultReader& reader, const PlanSource* plans,
+                     const SolverOptions& made_with, const std::vector<std::size_t>& rows,
+                     const std::vector<std::size_t>& sample) {
+  std::vector<Findings> of_row(rows.size());
+  parallel_for(default_thread_count(), rows.size(), [&] {
+    std::shared_ptr<Solver> solver = made_with.make();
+    return [&, solver](std::size_t i) {
+      const bool chosen = std::binary_search(sample.begin(), sample.end(), rows[i]);
+      of_row[i] =
+          PlanChecks(reader, plans, made_with, rows[i]).run(chosen ? solver.get() : nullptr);
+    };
+  });
+  Findings findings;
+  for (const Findings& each : of_row) findings.append(each);
+  return findings;
 }
 
 }  // namespace wallheat

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -34,11 +35,17 @@ struct Findings {
   void append(const Findings& more);
 };
 
-/// Checks a row of a result file that is solved. `plans` are the inputs; if null, only the file
-/// itself is checked. `made_with` are the solver options of the file. If `solver` is not null,
-/// solves the plan again. Thread-safe, if each thread has its own solver.
-[[nodiscard]] Findings verify_row(const ResultReader& reader, std::size_t index,
-                                  const PlanSource* plans, const SolverOptions& made_with,
-                                  Solver* solver);
+/// Chooses up to `count` of the rows at random. Returns them in their order; the same for the same
+/// seed.
+[[nodiscard]] std::vector<std::size_t> sample_rows(const std::vector<std::size_t>& rows,
+                                                   std::size_t count, std::uint64_t seed);
+
+/// Checks rows of a result file that are solved, on all cores of the process. `plans` are the
+/// inputs; if null, only the file itself is checked. `made_with` are the solver options of the
+/// file. Solves the plans of the rows in `sample` again. Both lists of rows must be ascending.
+[[nodiscard]] Findings verify_rows(const ResultReader& reader, const PlanSource* plans,
+                                   const SolverOptions& made_with,
+                                   const std::vector<std::size_t>& rows,
+                                   const std::vector<std::size_t>& sample);
 
 }  // namespace wallheat

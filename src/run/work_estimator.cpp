@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <numeric>
 
 #include "core/result_columns.hpp"
@@ -14,25 +13,12 @@
 #include "core/threads.hpp"
 #include "node/placement.hpp"
 #include "plans/plan_source.hpp"
+#include "plans/work_estimate.hpp"
+#include "queue/duration_model.hpp"
 #include "run/plan_selection.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
-
-std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::string& id,
-                                          const SolveParameters& limits, SolverKind solver) {
-  constexpr std::size_t max_cells = std::size_t{1} << 24;  // the mask and the distances take 64 MiB
-  constexpr std::size_t max_counted = std::size_t{1} << 26;
-  try {
-    if (solver == SolverKind::steady)
-      return estimate_steady_work(count_interior(source.interior(id, max_counted)), limits);
-    return estimate_work(source.interior(id, max_cells), limits, solver);
-  } catch (const std::exception&) {
-    // The worker that is assigned the plan reports the error. A lack of memory must not end the
-    // run, either.
-    return std::nullopt;
-  }
-}
 
 WorkEstimator::WorkEstimator(SharedPlanSource source, std::size_t plans,
                              std::function<std::string(QueueIndex plan)> id_of,
@@ -91,9 +77,15 @@ void fill_gaps(std::vector<double>& updates, const std::filesystem::path& data) 
     if (std::isnan(plan)) plan = mean;
 }
 
+/// Speed of a core.
+struct CoreSpeed {
+  DurationModel model;
+  std::string source = {};  ///< its origin; empty: unknown
+};
+
 /// Fits the speed of a core to plans that a CPU has solved.
-void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
-                const PlanSource& source, const SolverOptions& solver) {
+CoreSpeed learn_speed(const std::vector<PlanResult>& solved, const PlanSource& source,
+                      const SolverOptions& solver) {
   constexpr std::size_t enough = 256;
   StringList ids;
   std::vector<double> seconds;
@@ -103,23 +95,26 @@ void learn_from(RemainingWork& work, const std::vector<PlanResult>& solved,
     seconds.push_back(single_core_seconds(row));
   }
   const std::vector<double> updates = updates_of(source, ids, solver);
+  CoreSpeed speed;
   std::size_t learnt = 0;
   for (std::size_t plan = 0; plan < ids.size(); ++plan) {
     if (std::isnan(updates[plan])) continue;
-    work.core.add_sample(updates[plan], seconds[plan]);
+    speed.model.add_sample(updates[plan], seconds[plan]);
     ++learnt;
   }
-  if (learnt > 0) work.speed_source = fmt::format("from the times of {} solved plans", learnt);
+  if (learnt > 0) speed.source = fmt::format("from the times of {} solved plans", learnt);
+  return speed;
 }
 
 /// Solves up to three plans and fits the speed of a core to them: the plans at a quarter, the
-/// middle and three quarters of the list sorted by work.
-void measure_here(RemainingWork& work, const StringList& ids, const PlanSource& source,
-                  const SolverOptions& solver) {
+/// middle and three quarters of the list sorted by work. `updates` belong to `ids`.
+CoreSpeed measure_speed(const StringList& ids, const std::vector<double>& updates,
+                        const PlanSource& source, const SolverOptions& solver) {
   std::vector<std::size_t> order(ids.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
-            [&](std::size_t a, std::size_t b) { return work.updates[a] < work.updates[b]; });
+            [&](std::size_t a, std::size_t b) { return updates[a] < updates[b]; });
+  CoreSpeed speed;
   const auto made = solver.make();
   std::size_t measured = 0;
   const std::size_t last = order.size() - 1;
@@ -128,7 +123,7 @@ void measure_here(RemainingWork& work, const StringList& ids, const PlanSource& 
       const double start_s = thread_cpu_seconds();
       const FloorPlan plan = source.load(std::string(ids[order[position]]));
       (void)made->solve(plan, solver.limits, {});
-      work.core.add_sample(work.updates[order[position]], thread_cpu_seconds() - start_s);
+      speed.model.add_sample(updates[order[position]], thread_cpu_seconds() - start_s);
       ++measured;
     } catch (const InputError&) {
       // The plan cannot be read; the others suffice.
@@ -137,26 +132,31 @@ void measure_here(RemainingWork& work, const StringList& ids, const PlanSource& 
   if (measured == 0)
     throw RunError(
         fmt::format("none of the sample plans of {} can be read", source.path().string()));
-  work.speed_source =
-      fmt::format("from {} on a core of this machine", count_text(measured, "plan"));
+  speed.source = fmt::format("from {} on a core of this machine", count_text(measured, "plan"));
+  return speed;
 }
 
 }  // namespace
 
-RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult>& solved) {
+RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult>& solved,
+                             double core_speed) {
   const SharedPlanSource source = open_plan_source(run.solve.data);
   IdIndex done;
   for (const PlanResult& row : solved) done.add(row.id);
   StringList wanted;
   for (const std::string_view id : requested_plans(*source, run.ids, run.ids_file, run.first).ids)
     if (!done.find(id)) wanted.push_back(id);
-  RemainingWork work;
-  work.updates = updates_of(*source, wanted, run.solve.solver);
-  fill_gaps(work.updates, run.solve.data);
-  learn_from(work, solved, *source, run.solve.solver);
-  if (work.speed_source.empty() && !wanted.empty())
-    measure_here(work, wanted, *source, run.solve.solver);
-  return work;
+  std::vector<double> updates = updates_of(*source, wanted, run.solve.solver);
+  fill_gaps(updates, run.solve.data);
+  if (core_speed > 0) {
+    for (double& plan : updates) plan /= core_speed;
+    return {std::move(updates), "from --core-speed"};
+  }
+  CoreSpeed speed = learn_speed(solved, *source, run.solve.solver);
+  if (speed.source.empty() && !wanted.empty())
+    speed = measure_speed(wanted, updates, *source, run.solve.solver);
+  for (double& plan : updates) plan = speed.model.predict_seconds(plan);
+  return {std::move(updates), std::move(speed.source)};
 }
 
 }  // namespace wallheat

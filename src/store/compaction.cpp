@@ -1,5 +1,5 @@
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "store/snapshot.hpp"
 

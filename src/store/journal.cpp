@@ -13,7 +13,7 @@
 #include "core/codec.hpp"
 #include "io/deflate.hpp"
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {

@@ -8,12 +8,12 @@
 #include <unordered_map>
 
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
-#include "io/write_lock.hpp"
 #include "store/error_context.hpp"
 #include "store/field_codec.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "store/snapshot.hpp"
+#include "store/write_lock.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;

@@ -3,13 +3,13 @@
 #include <utility>
 
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
 #include "store/result_file.hpp"
+#include "store/result_file_names.hpp"
 
 namespace wallheat::store {
 namespace {
 
-constexpr std::size_t rows_at_once = 4096;
+constexpr std::size_t rows_per_write = 4096;
 
 /// Creates a contiguous dataset, allocates its space, and returns its offset in the file. So a row
 /// never moves, and writing it changes no metadata.
@@ -80,7 +80,7 @@ NewResultFile::~NewResultFile() {
 
 void NewResultFile::put(const StoredResult& result) {
   const ResultRow& row = result.row;
-  if (rows_.size() == rows_at_once || (!rows_.empty() && rows_.back().index + 1 != row.index))
+  if (rows_.size() == rows_per_write || (!rows_.empty() && rows_.back().index + 1 != row.index))
     flush_rows();
   rows_.push_back(row);
   if (has_field(row)) write_field(row, result.field);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
+#include "store/result_file_names.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;

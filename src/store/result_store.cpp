@@ -9,8 +9,8 @@
 
 #include "io/deflate.hpp"
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
 #include "store/error_context.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "store/snapshot.hpp"
 
@@ -177,6 +177,8 @@ std::vector<std::string> ResultStore::dry_run(const fs::path& file, ResultFileSp
 std::vector<std::string> ResultStore::damage() const {
   return existing_ ? existing_->damage().messages : std::vector<std::string>();
 }
+
+std::string ResultStore::session_id() const { return session_.at(store::journal_session_id); }
 
 Attributes ResultStore::journaled_session() const {
   if (!existing_ || existing_->journals() == 0) return {};

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/plan_ids.hpp"
-#include "io/write_lock.hpp"
+#include "store/write_lock.hpp"
 #include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
 
@@ -85,6 +85,10 @@ class ResultStore {
   /// Calls take() with all rows that the file had when it was opened, pending ones included,
   /// without fields and rooms. Call this before the session begins.
   void for_each_existing_row(const std::function<void(const PlanResult&)>& take) const;
+
+  /// Returns the random ID of the session, which ResultReader::sessions() contains as "session_id".
+  /// It differs from the ID of every other session of any result file.
+  [[nodiscard]] std::string session_id() const;
 
   /// Returns the attributes of the last session if only a journal contains them, otherwise none.
   /// Call this before the session begins.

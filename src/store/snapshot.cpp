@@ -8,13 +8,13 @@
 #include "core/text.hpp"
 #include "io/deflate.hpp"
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {
 namespace {
 
-constexpr std::size_t rows_at_once = 1024;
+constexpr std::size_t rows_per_read = 1024;
 
 /// Opens a journal by its name or by its fenced name, because a compaction may rename it at any
 /// moment. Returns nullopt if it does not exist, or if the file has replaced it.
@@ -116,7 +116,7 @@ void Snapshot::read_file_rows() {
   file_rows_.reserve(count);
   std::vector<ResultRow> rows;
   for (std::size_t first = 0; first < count; first += rows.size()) {
-    rows.resize(std::min(rows_at_once, count - first));
+    rows.resize(std::min(rows_per_read, count - first));
     file_->read_rows(first, rows);
     for (const ResultRow& row : rows) {
       const std::size_t i = ids_.size();
@@ -323,7 +323,7 @@ ResultRow Snapshot::row(std::size_t i) const {
 void Snapshot::for_each_row(const std::function<void(const ResultRow& row)>& take) const {
   std::vector<ResultRow> rows;
   for (std::size_t first = 0; first < count(); first += rows.size()) {
-    rows.resize(std::min(rows_at_once, count() - first));
+    rows.resize(std::min(rows_per_read, count() - first));
     if (!is_arranged_) file_->read_rows(first, rows);
     for (std::size_t k = 0; k < rows.size(); ++k) {
       const std::size_t i = first + k;

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/plan_ids.hpp"
-#include "io/write_lock.hpp"
 #include "store/result_file.hpp"
+#include "store/write_lock.hpp"
 
 namespace wallheat::store {
 

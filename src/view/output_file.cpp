@@ -12,7 +12,7 @@
 
 #include "core/system_limits.hpp"
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "wallheat/error.hpp"
 

@@ -183,6 +183,27 @@ TEST_F(QueueCommandsTest, AdvisesPartitionForPendingPlans) {
                {"--partition", "slow", "'no'", "'now'"});
 }
 
+TEST_F(QueueCommandsTest, AdvisesOnCompleteCampaign) {
+  write("sinfo.txt", "now|up|1|4|(null)|1:00:00|1\n");
+  shell("wallheat generate --out plans --count 6 --size 32");
+  const std::string advise =
+      "wallheat advise --json --sacct a.txt --sinfo sinfo.txt --scontrol scontrol.txt "
+      "--core-speed 1e8 -- --data plans --out r.h5 ";
+  write("a.txt", job("now", 4, 2));
+  write("scontrol.txt", "MaxArraySize            = 3\n");
+  EXPECT_EQ(Json::parse(shell("SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_MIN=1 "
+                              "SLURM_ARRAY_TASK_MAX=2 SLURM_ARRAY_TASK_COUNT=2 " +
+                              advise)
+                            .out)
+                .at("plans"),
+            6)
+      << "in a task of an array";
+  EXPECT_EQ(Json::parse(shell(advise + "--shard none").out).at("plans"), 6);
+  write("run.cfg", "shard = 1/2\n");
+  for (const char* shard : {"--shard 1/2", "--config run.cfg"})
+    EXPECT_THAT(shell(advise + shard, 2).err, Mentions({"--shard", "1/2"})) << shard;
+}
+
 TEST_F(QueueCommandsTest, ComputesBreakEvenIntensityOfGpuOffload) {
   const std::string offload = "wallheat offload --bandwidth 15e9 --gpu 1e12 --cpu 1e9 ";
   EXPECT_THAT(shell(offload + "--plot o.svg").out, Mentions("1.068"));

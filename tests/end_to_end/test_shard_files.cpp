@@ -1,8 +1,8 @@
 #include <fstream>
 #include <set>
 
-#include "io/result_file_names.hpp"
 #include "monitor/run_status.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_store.hpp"
 #include "support/shell_test.hpp"
 #include "view/json.hpp"

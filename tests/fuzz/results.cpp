@@ -11,10 +11,10 @@
 
 #include "io/deflate.hpp"
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
 #include "store/journal.hpp"
 #include "store/merge.hpp"
 #include "store/repair.hpp"
+#include "store/result_file_names.hpp"
 #include "target.hpp"
 #include "wallheat/error.hpp"
 

@@ -7,8 +7,9 @@
 #include <sstream>
 
 #include "core/codec.hpp"
-#include "io/result_file_names.hpp"
+#include "io/files.hpp"
 #include "monitor/run_status.hpp"
+#include "store/result_file_names.hpp"
 #include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"

@@ -133,6 +133,32 @@ TEST_F(FakeGpuRunTest, ReportsKernelTimesOfPlans) {
   EXPECT_EQ(kernels, 24U);
 }
 
+TEST_F(FakeGpuRunTest, TracesKernelTimesOfOwnSessionOnly) {
+  ASSERT_EQ(run("0", "x.h5", "gpu", {"p0"}).status, 0);
+  // The results of another session in the same event log are equal but for the kernel.
+  std::string others;
+  for (const std::string& line : lines_of(file_text(path("events")))) {
+    auto event = nlohmann::ordered_json::parse(line);
+    if (!event.contains("gpu") || event["event"] != "result") continue;
+    event["session_id"] = "0123456789abcdef";
+    event["gpu"]["kernel"] = "kernel of another session";
+    others += event.dump() + "\n";
+  }
+  ASSERT_NE(others, "");
+  std::ofstream(path("events"), std::ios::app) << others;
+  const auto trace = [&](const std::string& events) {
+    return run_program({WALLHEAT_PROGRAM, "trace", path("x.h5"), "--events", path(events), "--out",
+                        path("trace.json"), "--overwrite"});
+  };
+  ASSERT_EQ(trace("events").status, 0);
+  EXPECT_THAT(file_text(path("trace.json")),
+              AllOf(HasSubstr("fake kernel"), Not(HasSubstr("kernel of another session"))));
+  std::ofstream(path("other events")) << others;
+  const Finished refused = trace("other events");
+  EXPECT_EQ(refused.status, 1);
+  EXPECT_THAT(refused.err, Mentions({"other events", "sessions", "--events"}));
+}
+
 TEST_F(FakeGpuRunTest, SolvesAnyJacobiPlanOnGpu) {
   const auto device = [&](const std::string& out, const Words& more) {
     const Finished finished = run("0", out, "auto", more);

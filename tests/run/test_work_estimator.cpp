@@ -3,6 +3,7 @@
 #include <fstream>
 #include <string>
 
+#include "plans/work_estimate.hpp"
 #include "run/work_estimator.hpp"
 #include "support/matchers.hpp"
 #include "support/process.hpp"

@@ -1,4 +1,4 @@
-#include "io/result_file_names.hpp"
+#include "store/result_file_names.hpp"
 #include "store/snapshot.hpp"
 #include "store_fixture.hpp"
 

@@ -8,7 +8,7 @@
 #include <functional>
 #include <new>
 
-#include "io/result_file_names.hpp"
+#include "store/result_file_names.hpp"
 #include "store/snapshot.hpp"
 #include "store_fixture.hpp"
 

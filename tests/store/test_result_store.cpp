@@ -1,7 +1,7 @@
 #include <sys/resource.h>
 
-#include "io/result_file_names.hpp"
 #include "store/field_codec.hpp"
+#include "store/result_file_names.hpp"
 #include "store_fixture.hpp"
 
 namespace wallheat::store_test {

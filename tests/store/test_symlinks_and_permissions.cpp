@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "io/result_file_names.hpp"
-#include "io/write_lock.hpp"
+#include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
+#include "store/write_lock.hpp"
 #include "store_fixture.hpp"
 
 // Result files that are opened through links, foreign objects at the paths of auxiliary files, and

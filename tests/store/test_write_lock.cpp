@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "io/result_file_names.hpp"
-#include "io/write_lock.hpp"
+#include "store/result_file_names.hpp"
+#include "store/write_lock.hpp"
 #include "store_fixture.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "forecast/campaign_choices.hpp"
+#include "forecast/offload.hpp"
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/stream.hpp"
 #include "support/error_message.hpp"

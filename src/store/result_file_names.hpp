@@ -27,15 +27,4 @@ namespace wallheat {
 /// Returns the path of the status file, which contains the progress of the run.
 [[nodiscard]] std::filesystem::path status_path(std::filesystem::path file);
 
-// A file that is replaced atomically is written under a temporary name first. The name ends with a
-// random number of 16 hexadecimal digits, so that no file of the user has it.
-
-/// Returns a new temporary name. Create the file with O_EXCL.
-[[nodiscard]] std::filesystem::path new_temporary_path(std::filesystem::path file);
-/// Returns true if a writer of `file` gives this file name to a temporary file.
-[[nodiscard]] bool is_temporary_name(const std::string& name, const std::filesystem::path& file);
-/// Removes the temporary files that killed processes left next to `file`. Returns true if there
-/// were any. Throws SystemError.
-bool remove_temporary_files(const std::filesystem::path& file);
-
 }  // namespace wallheat

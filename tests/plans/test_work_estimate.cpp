@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/generator.hpp"
-#include "queue/work_estimate.hpp"
+#include "plans/work_estimate.hpp"
 #include "support/shapes.hpp"
 #include "wallheat/floor_plan_files.hpp"
 

@@ -1,7 +1,8 @@
-#include "queue/work_estimate.hpp"
+#include "plans/work_estimate.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <limits>
 #include <numbers>
 #include <span>
@@ -90,6 +91,21 @@ WorkEstimate estimate_steady_work(std::int64_t interior_cells, const SolveParame
   if (interior_cells == 0) return {};
   return {interior_cells, std::min(usual_iterations, limits.max_iterations),
           updates_per_cell * static_cast<double>(interior_cells)};
+}
+
+std::optional<WorkEstimate> estimate_plan(const PlanSource& source, const std::string& id,
+                                          const SolveParameters& limits, SolverKind solver) {
+  constexpr std::size_t max_cells = std::size_t{1} << 24;  // the mask and the distances take 64 MiB
+  constexpr std::size_t max_counted = std::size_t{1} << 26;
+  try {
+    if (solver == SolverKind::steady)
+      return estimate_steady_work(count_interior(source.interior(id, max_counted)), limits);
+    return estimate_work(source.interior(id, max_cells), limits, solver);
+  } catch (const std::exception&) {
+    // The worker that is assigned the plan reports the error. A lack of memory must not end the
+    // run, either.
+    return std::nullopt;
+  }
 }
 
 }  // namespace wallheat

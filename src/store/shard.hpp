@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace wallheat {
@@ -29,5 +30,11 @@ struct Shard {
 /// the path of the result file itself.
 [[nodiscard]] std::filesystem::path shard_path(const std::filesystem::path& file,
                                                const Shard& shard);
+/// Returns the shard of `file` to which a file name belongs: the name of a shard file, or of a
+/// journal or another file next to it, except its status file, which may remain after the shard
+/// file was removed. The shard file itself need not exist: it may be about to be created, or only
+/// its event log may be left. `file` is as returned by result_path().
+[[nodiscard]] std::optional<Shard> shard_in_name(const std::string& name,
+                                                 const std::filesystem::path& file);
 
 }  // namespace wallheat

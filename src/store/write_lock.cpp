@@ -1,4 +1,4 @@
-#include "io/write_lock.hpp"
+#include "store/write_lock.hpp"
 
 #include <signal.h>
 #include <unistd.h>
@@ -18,7 +18,7 @@
 #include "core/interruption.hpp"
 #include "core/text.hpp"
 #include "io/files.hpp"
-#include "io/result_file_names.hpp"
+#include "store/result_file_names.hpp"
 
 namespace wallheat {
 namespace fs = std::filesystem;

@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include "core/result_columns.hpp"
+#include "plans/plan_source.hpp"
 #include "wallheat/grid.hpp"
 #include "wallheat/solver.hpp"
 
@@ -45,6 +48,15 @@ struct WorkEstimate {
 /// jacobi, independently of the shape of the rooms.
 [[nodiscard]] WorkEstimate estimate_steady_work(std::int64_t interior_cells,
                                                 const SolveParameters& limits);
+
+/// Estimates the work of a plan from its mask. Returns nullopt if the mask cannot be read; solving
+/// the plan will then fail with an error message. Also returns nullopt for a plan of more than 2^24
+/// cells (2^26 for the steady solver, which only counts interior cells), so that rank 0 needs
+/// little memory however large a plan is.
+[[nodiscard]] std::optional<WorkEstimate> estimate_plan(const PlanSource& source,
+                                                        const std::string& id,
+                                                        const SolveParameters& limits,
+                                                        SolverKind solver);
 
 /// Returns the square of D, in cells: the largest squared distance from an interior cell to the
 /// nearest cell that is not interior or is outside the grid. Returns 0 if no cell is interior.
