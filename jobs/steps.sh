@@ -101,6 +101,14 @@ write_page() {
   echo "$out/index.html"
 }
 
+# list_plans    prints the IDs of the plans in the folder $data in their order: that of building_ids.txt, else 9 before 10
+list_plans() {
+  if [ -e "$data/building_ids.txt" ]; then
+    sed 's/[[:space:]]*$//' "$data/building_ids.txt" | awk 'NF && !/^#/ && !seen[$0]++'
+  else
+    find "$data" -maxdepth 1 -name '[!.]*_domain.npy' -printf '%f\n' | sed 's/_domain\.npy$//' | LC_ALL=C sort -V
+  fi
+}
 # read_value KEY NAME    prints the number of KEY in NAME.json, or 1 if the file does not exist yet
 read_value() {
   local value

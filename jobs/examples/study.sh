@@ -22,14 +22,6 @@ set -Eeuo pipefail
 data='' out='' pictures=25 timed=10 threads=0
 start_study data out pictures timed threads -- "$@"
 [ -d "$data" ] || die "$data is not a folder; unpack an archive, because Python programs read the plans" 1
-# list_plans    prints the IDs of the plans in their order: that of building_ids.txt, else 9 before 10
-list_plans() {
-  if [ -e "$data/building_ids.txt" ]; then
-    sed 's/[[:space:]]*$//' "$data/building_ids.txt" | awk 'NF && !/^#/ && !seen[$0]++'
-  else
-    find "$data" -maxdepth 1 -name '[!.]*_domain.npy' -printf '%f\n' | sed 's/_domain\.npy$//' | LC_ALL=C sort -V
-  fi
-}
 plan_count=$(list_plans | wc -l)
 ((plan_count > 0)) || die "$data has no floor plans, that is, files ID_domain.npy and ID_interior.npy" 1
 first_plan=$(list_plans | sed -n 1p)

@@ -87,13 +87,14 @@ struct CpuBenchSettings {
   bool scaling = false;  ///< also measure the solver of `options` on 1, 2, 4, ... cores
 };
 
-/// Solves each plan by each solver on one core. Measures the upper bound of updates between the
-/// runs, because the clock frequency drifts. Throws RunError, and InputError if steady cannot reach
-/// the accuracy.
+/// Solves each plan by each solver on one core, each time like a plan with a new mask. Measures the
+/// upper bound of updates between the runs, because the clock frequency drifts. Throws RunError,
+/// and InputError if steady cannot reach the accuracy.
 [[nodiscard]] CpuBench measure_cpu(const BenchPlans& plans, const CpuBenchSettings& settings);
 
 /// Returns the minimum CPU time of three runs in which a solver solves one generated plan of
-/// sample_grid_size x sample_grid_size cells on the calling thread, in s.
+/// sample_grid_size x sample_grid_size cells on the calling thread, in s. Before each run, the
+/// solver processes another mask.
 constexpr std::size_t sample_grid_size = 256;
 [[nodiscard]] double measure_sample_plan_s(Solver& solver);
 

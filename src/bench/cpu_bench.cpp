@@ -55,6 +55,17 @@ double largest_difference(const Grid<double>& one, const Grid<double>& other) {
   return largest;
 }
 
+/// Makes the solver process a plan with almost the same mask. Solvers keep data that depend on the
+/// mask only, so a second solve of a plan would be faster than that of a new plan.
+void change_mask(Solver& solver, const FloorPlan& plan, SolveParameters limits) {
+  FloorPlan other = plan;
+  if (other.interior.cells.empty()) return;
+  std::uint8_t& corner = other.interior.cells.front();
+  corner = corner == 0 ? 1 : 0;
+  limits.max_iterations = 1;
+  (void)solver.solve(other, limits, {});
+}
+
 struct Contender {
   SolverKind kind;
   std::unique_ptr<Solver> solver;
@@ -80,6 +91,7 @@ void measure_plans(const BenchPlans& plans, const CpuBenchSettings& settings, Cp
       for (Contender& each : contenders) {
         bench.ceiling_updates_per_s =
             std::max(bench.ceiling_updates_per_s, measure_update_ceiling(options.isa));
+        change_mask(*each.solver, plan, options.limits);
         const auto start = Clock::now();
         const double cpu_start_s = thread_cpu_seconds();
         each.solution = *each.solver->solve(plan, options.limits, {});
@@ -140,6 +152,7 @@ double measure_sample_plan_s(Solver& solver) {
   const FloorPlan plan = generate_floor_plan(1, 0, sample_grid_size);
   double best_s = std::numeric_limits<double>::infinity();
   for (int attempt = 0; attempt < 3; ++attempt) {  // other processes may be running
+    change_mask(solver, plan, {});
     const double start_s = thread_cpu_seconds();
     (void)solver.solve(plan, {}, {});
     best_s = std::min(best_s, thread_cpu_seconds() - start_s);

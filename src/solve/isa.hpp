@@ -14,6 +14,8 @@ struct IsaKernels {
 [[nodiscard]] IsaKernels baseline_loops();
 [[nodiscard]] IsaKernels avx2_loops();
 [[nodiscard]] IsaKernels avx512_loops();
+/// Returns the sweeps of AVX-512 for processors on which separate even and odd columns do not pay.
+[[nodiscard]] SweepKernels avx512_sweeps_in_order();
 
 enum class Isa;
 /// Returns the functions for an instruction set. Throws RunError if this processor does not support

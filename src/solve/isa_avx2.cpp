@@ -4,6 +4,6 @@
 
 namespace wallheat {
 
-IsaKernels avx2_loops() { return {all_sweeps, all_kernels}; }
+IsaKernels avx2_loops() { return {sweeps_with<EvenOdd>(), all_kernels}; }
 
 }  // namespace wallheat

@@ -4,6 +4,7 @@
 
 namespace wallheat {
 
-IsaKernels avx512_loops() { return {all_sweeps, all_kernels}; }
+IsaKernels avx512_loops() { return {sweeps_with<EvenOdd>(), all_kernels}; }
+SweepKernels avx512_sweeps_in_order() { return sweeps_with<InOrder>(); }
 
 }  // namespace wallheat

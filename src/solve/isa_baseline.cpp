@@ -4,6 +4,6 @@
 
 namespace wallheat {
 
-IsaKernels baseline_loops() { return {all_sweeps, all_kernels}; }
+IsaKernels baseline_loops() { return {sweeps_with<EvenOdd>(), all_kernels}; }
 
 }  // namespace wallheat

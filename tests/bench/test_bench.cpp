@@ -81,6 +81,31 @@ TEST(MeasureFirstGpu, RequiresGpu) {
   EXPECT_THROW((void)measure_first_gpu({}), RunError);
 }
 
+/// A solver that records the masks of its plans.
+class RecordingSolver final : public Solver {
+ public:
+  std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& /*limits*/,
+                                const SolveControl& /*control*/) override {
+    masks.push_back(plan.interior);
+    return Solution{plan.domain};
+  }
+  std::vector<Grid<std::uint8_t>> masks;
+};
+
+TEST(MeasureSamplePlan, ChangesMaskBeforeEachRun) {
+  RecordingSolver solver;
+  (void)measure_sample_plan_s(solver);
+  const Grid<std::uint8_t> mask = generate_floor_plan(1, 0, sample_grid_size).interior;
+  EXPECT_GE(std::ranges::count(solver.masks, mask), 3) << "the sample plan itself";
+  for (std::size_t i = 0; i < solver.masks.size(); ++i) {
+    EXPECT_EQ(solver.masks[i].rows, mask.rows);
+    if (solver.masks[i] == mask) {
+      ASSERT_GT(i, 0U);
+      EXPECT_NE(solver.masks[i - 1], mask) << "steady would reuse its set-up";
+    }
+  }
+}
+
 TEST(ReferenceProfile, CountsEachStepInEveryIteration) {
   const FloorPlan plan = generate_floor_plan(1, 0, 64);
   for (const SolveParameters limits : {SolveParameters{1e-4, 20000}, SolveParameters{1e-4, 7}}) {

@@ -5,6 +5,9 @@
 #include <random>
 #include <thread>
 
+#include "solve/cpu/active_blocks.hpp"
+#include "solve/cpu/jacobi.hpp"
+#include "solve/isa.hpp"
 #include "support/rooms.hpp"
 #include "support/same_bits.hpp"
 #include "wallheat/error.hpp"
@@ -13,20 +16,53 @@
 namespace wallheat {
 namespace {
 
-class JacobiSolverTest : public testing::TestWithParam<Isa> {
+/// The sweeps for an instruction set.
+struct NamedSweeps {
+  std::string name;
+  SweepKernels sweeps;
+};
+
+std::vector<NamedSweeps> every_sweeps() {
+  std::vector<NamedSweeps> every;
+  for (const Isa isa : available_isas()) {
+    every.push_back({std::string(to_string(isa)), kernels_for(isa).sweeps});
+#ifdef __x86_64__
+    // Two processors with AVX-512 need not use the same sweeps.
+    if (isa == Isa::avx512) {
+      every.back().sweeps = avx512_loops().sweeps;
+      every.push_back({"avx512_in_order", avx512_sweeps_in_order()});
+    }
+#endif
+  }
+  return every;
+}
+
+class JacobiSolverTest : public testing::TestWithParam<NamedSweeps> {
  protected:
   void expect_bits_of_the_reference(const FloorPlan& plan, const SolveParameters& limits,
                                     const std::string& what) {
     expect_same_bits(*solver_, *reference_, plan, limits, what);
   }
 
-  std::unique_ptr<Solver> solver_ = make_jacobi_solver(GetParam());
+  std::unique_ptr<Solver> solver_ = make_jacobi_solver(GetParam().sweeps);
   std::unique_ptr<Solver> reference_ = make_reference_solver();
 };
 
 TEST_P(JacobiSolverTest, MatchesReferenceForEveryShape) {
   for (const auto& [name, plan, limits] : iteration_cases(3000))
     expect_bits_of_the_reference(plan, limits, name);
+}
+
+TEST_P(JacobiSolverTest, MatchesReferenceForEveryWidth) {
+  // Blocks contain up to 16 cells, so these grids end at any column of a block.
+  for (std::size_t cols = 1; cols <= 70; ++cols) {
+    const std::string what = std::to_string(cols) + " columns";
+    expect_bits_of_the_reference(random_plan(13, cols, 80, 15), {1e-4, 61}, what);
+    expect_bits_of_the_reference(random_plan(9, cols, 100, 16), {1e-4, 8}, what + ", open");
+    FloorPlan single = random_plan(5, cols, 0, 17);
+    single.interior(2, cols / 2) = 1;
+    expect_bits_of_the_reference(single, {1e-4, 8}, what + ", one interior cell");
+  }
 }
 
 TEST_P(JacobiSolverTest, MatchesReferenceOnWideGrids) {
@@ -95,9 +131,55 @@ TEST(JacobiSolver, MatchesReferenceForRandomMasks) {
                                  .norm = mask % 4 == 0 ? Norm::l2 : Norm::max,
                                  .spacing = 0.25 + static_cast<double>(random() % 100) / 77};
     const Solution expected = *reference->solve(plan, limits, {});
-    for (const Isa isa : available_isas())
-      expect_same_bits(*make_jacobi_solver(isa)->solve(plan, limits, {}), expected,
-                       "mask " + std::to_string(mask) + ", " + std::string(to_string(isa)));
+    for (const auto& [name, sweeps] : every_sweeps())
+      expect_same_bits(*make_jacobi_solver(sweeps)->solve(plan, limits, {}), expected,
+                       "mask " + std::to_string(mask) + ", " + name);
+  }
+}
+
+/// Returns the bits of everything that fastforward computes with these sweeps: fields after four
+/// terms of an expansion, and norms.
+std::vector<double> expand(const SweepKernels& sweeps, const FloorPlan& plan) {
+  ActiveBlocks blocks;
+  blocks.assign(plan.interior, sweeps);
+  CompactFields fields;
+  fields.resize(4, blocks.size());
+  blocks.load(plan.domain, fields[0]);
+  for (std::size_t i = 1; i < 4; ++i)
+    for (std::size_t cell = 0; cell < blocks.size(); ++cell)
+      fields[i][cell] = fields[i - 1][cell] / 3;
+  constexpr TermShares shares{0.1, 0.2, 0.3, 0.4};
+  const ExpansionFields terms{fields[0], fields[1], fields[2], fields[3], 0.5};
+  const auto expand = [&](std::size_t first, const BlockRuns& runs, int levels) {
+    const bool is_last = first + static_cast<std::size_t>(levels) == max_fused_sweeps;
+    sweeps.expand(terms, runs, is_last ? &shares : nullptr);
+  };
+  EXPECT_TRUE(blocks.pass(max_fused_sweeps, {}, expand));
+  std::vector<double> bits;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Norms norms = sweeps.norms(blocks.size(), fields[i]);
+    Grid<double> field(plan.domain.rows, plan.domain.cols);
+    blocks.store(fields[i], field);
+    bits.insert(bits.end(), field.cells.begin(), field.cells.end());
+    bits.insert(bits.end(), {norms.largest, norms.squares});
+  }
+  const Norms applied = sweeps.apply_change(blocks.size(), fields[0], fields[1], fields[2]);
+  Grid<double> field(plan.domain.rows, plan.domain.cols);
+  blocks.store(fields[2], field);
+  bits.insert(bits.end(), field.cells.begin(), field.cells.end());
+  bits.insert(bits.end(), {applied.largest, applied.squares});
+  return bits;
+}
+
+TEST_P(JacobiSolverTest, ExpandsToSameBitsAsEveryOtherSweeps) {
+  std::mt19937 random(18);
+  std::uniform_real_distribution<double> temperature(-30, 30);
+  for (int mask = 0; mask < 50; ++mask) {
+    FloorPlan plan = random_rooms(random);
+    // The terms of an expansion are 0 in fixed cells.
+    for (std::size_t cell = 0; cell < plan.domain.cells.size(); ++cell)
+      plan.domain.cells[cell] = plan.interior.cells[cell] != 0 ? temperature(random) : 0;
+    EXPECT_EQ(expand(GetParam().sweeps, plan), expand(baseline_loops().sweeps, plan)) << mask;
   }
 }
 
@@ -108,7 +190,7 @@ TEST_P(JacobiSolverTest, GivesSameBitsFromConcurrentThreads) {
   std::vector<std::jthread> threads;
   for (int thread = 0; thread < 4; ++thread) {
     threads.emplace_back([&] {
-      const auto solver = make_jacobi_solver(GetParam());
+      const auto solver = make_jacobi_solver(GetParam().sweeps);
       for (int repeat = 0; repeat < 2; ++repeat) {
         expect_same_bits(*solver->solve(first, {}, {}), expected, "repeat");
         (void)solver->solve(second, {1e-2, 100}, {});  // leaves other values in the buffers
@@ -117,8 +199,8 @@ TEST_P(JacobiSolverTest, GivesSameBitsFromConcurrentThreads) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(EveryIsa, JacobiSolverTest, testing::ValuesIn(available_isas()),
-                         [](const auto& isa) { return std::string(to_string(isa.param)); });
+INSTANTIATE_TEST_SUITE_P(EveryIsa, JacobiSolverTest, testing::ValuesIn(every_sweeps()),
+                         [](const auto& each) { return each.param.name; });
 
 TEST(ReferenceSolver, AssumesZeroDegreesOutsideGrid) {
   const FloorPlan plan{Grid<double>(1, 1, 8.0), Grid<std::uint8_t>(1, 1, 1)};

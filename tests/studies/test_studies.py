@@ -25,6 +25,7 @@ DOCUMENTS = {"wall-heating report", "GPU monitoring lecture", "GPU computing lec
 # Options and number of tasks of each study.
 STUDIES = {
     "study": (["--data", "plans", "--pictures", "4", "--timed", "3"], 12),
+    "benchmark": (["--data", "plans", "--timed", "2", "--threads", "2"], 4),
     "poisson-study": (["--sizes", "32,64", "--python", "32"], 2),
     "waiting-study": (["--sacct", "jobs.txt", "--sinfo", "nodes.txt"], 3),
     "gpu-study": (["--data", "plans", "--interval", "0.1", "--recording", str(ROOT / "tests/data/dmon.txt")], 5),

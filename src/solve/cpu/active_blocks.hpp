@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <stop_token>
 #include <vector>
@@ -44,7 +45,8 @@ inline constexpr std::size_t max_sweeps_per_pass = 64;
 ///     its words                (2 masked, 2 full) m m (2 masked, 0 full) m m
 ///
 /// All blocks that runs read are stored: those at most `levels` rows and one column away from a
-/// block with interior cells. The grid has a border of zeros.
+/// block with interior cells. The grid has a border of zeros. The cells of a block are stored in
+/// the order of SweepKernels::columns.
 class ActiveBlocks {
  public:
   /// Sets the mask and the sweeps. Throws InputError if the plan has more cells than 32-bit offsets
@@ -82,15 +84,18 @@ class ActiveBlocks {
   };
   void place_blocks();
   void list_runs();
-  std::size_t add_run(const std::vector<std::uint32_t>& front, std::size_t row, std::size_t block);
+  std::size_t add_run(const std::vector<std::uint64_t>& front, std::size_t row, std::size_t block);
 
-  std::size_t ring_ = 0;      ///< rows of the border, one per level; its width is one block
-  Grid<std::uint8_t> masks_;  ///< bit i of a block's mask: cell i is interior; includes the border
+  std::size_t ring_ = 0;         ///< rows of the border, one per level; its width is one block
+  std::size_t block_width_ = 0;  ///< cells per block
+  std::array<std::uint8_t, max_block_width> columns_{};  ///< see SweepKernels
+  /// Masks of the blocks, including the border. Bit i: stored cell i of the block is interior.
+  Grid<std::uint16_t> masks_;
   Grid<std::uint32_t> cell_;  ///< offset of the first cell of a stored block
   std::vector<StoredSpan> stretches_;
   std::vector<BlockRun> runs_;
   std::vector<std::uint32_t> begin_;  ///< front f has runs begin_[f] to begin_[f + 1]
-  std::vector<std::uint32_t> words_;
+  std::vector<std::uint64_t> words_;
   std::size_t size_ = 0;
   std::size_t processed_ = 0;
 };
@@ -98,7 +103,7 @@ class ActiveBlocks {
 template <class Sweep>
 bool ActiveBlocks::pass(std::size_t count, const std::stop_token& stop, Sweep sweep) const {
   // The rows in use should fit into the second-level cache. These values were measured.
-  const std::size_t step = masks_.cols * block_width > 1040 ? 16 : 64;
+  const std::size_t step = masks_.cols * block_width_ > 1040 ? 16 : 64;
   const std::size_t levels = ring_;
   const std::size_t last_lag = (count - 1) / levels * levels;
   for (std::size_t front = 0; front < fronts() + last_lag; front += step) {

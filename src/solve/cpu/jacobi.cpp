@@ -1,3 +1,5 @@
+#include "solve/cpu/jacobi.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -14,7 +16,7 @@ namespace {
 
 class JacobiSolver final : public Solver {
  public:
-  explicit JacobiSolver(SweepKernels sweeps) : sweeps_(sweeps) {}
+  explicit JacobiSolver(const SweepKernels& sweeps) : sweeps_(sweeps) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                 const SolveControl& control) override {
@@ -96,8 +98,12 @@ class JacobiSolver final : public Solver {
 
 }  // namespace
 
+std::unique_ptr<Solver> make_jacobi_solver(const SweepKernels& sweeps) {
+  return std::make_unique<JacobiSolver>(sweeps);
+}
+
 std::unique_ptr<Solver> make_jacobi_solver(Isa isa) {
-  return std::make_unique<JacobiSolver>(kernels_for(isa).sweeps);
+  return make_jacobi_solver(kernels_for(isa).sweeps);
 }
 
 }  // namespace wallheat

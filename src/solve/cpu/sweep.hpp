@@ -10,15 +10,15 @@
 
 namespace wallheat {
 
-/// Cells per block; a block starts at a multiple of this many cells.
-inline constexpr std::size_t block_width = 8;
+/// Maximum number of cells per block.
+inline constexpr std::size_t max_block_width = 16;
 
 /// Maximum number of fused sweeps, or levels; see ActiveBlocks.
 inline constexpr int max_fused_sweeps = 4;
 
 /// Consecutive blocks that front f of fused sweeps updates. A run consists of parts, each of which
-/// is described by a head word, and one word per masked block, whose byte k is the mask for level
-/// k.
+/// is described by a head word, and one word per masked block, which contains the mask for level k
+/// from bit k * max_block_width.
 struct BlockRun {
   /// Offset of its first block in rows f + 1, f, ..., f - levels, in cells of a field. The blocks
   /// to the left and right of the run are stored next to it.
@@ -29,18 +29,17 @@ struct BlockRun {
 };
 
 // A head word contains the numbers of masked and of full blocks of a part.
-constexpr std::uint32_t max_blocks = 0xffff;
-constexpr std::uint32_t head_word(std::uint32_t masked, std::uint32_t full) {
-  return masked | full << 16U;
+constexpr std::uint64_t head_word(std::uint64_t masked, std::uint64_t full) {
+  return masked | full << 32U;
 }
-constexpr std::uint32_t masked_blocks(std::uint32_t head) { return head & max_blocks; }
-constexpr std::uint32_t full_blocks(std::uint32_t head) { return head >> 16U; }
+constexpr std::uint64_t masked_blocks(std::uint64_t head) { return head & 0xffff'ffffU; }
+constexpr std::uint64_t full_blocks(std::uint64_t head) { return head >> 32U; }
 
 /// The runs of consecutive fronts.
 struct BlockRuns {
   const BlockRun* begin;
   const BlockRun* end;
-  const std::uint32_t* words;
+  const std::uint64_t* words;
 };
 
 /// The fields of fused sweeps: level 0 reads `start` and writes `odd`, level 1 reads `odd` and
@@ -80,7 +79,10 @@ struct Norms {
 /// The sweeps for one instruction set. They write complete blocks: new values to interior cells,
 /// and the old values to others.
 struct SweepKernels {
-  int levels;  ///< number of fused sweeps; even
+  int levels;               ///< number of fused sweeps; even
+  std::size_t block_width;  ///< cells per block; a block starts at a multiple of this many cells
+  /// Column of each stored cell of a block, relative to the first column of the block.
+  std::uint8_t columns[max_block_width];
   /// Makes 1, levels - 1 or `levels` sweeps along the runs.
   void (*sweep)(const SweepFields& fields, const BlockRuns& runs, int levels);
   /// Makes one sweep from `start` to `odd`, and returns delta, the largest |new - old|; NaN if one
@@ -91,7 +93,8 @@ struct SweepKernels {
   /// multiplied by it, to the sum and the growth.
   void (*expand)(const ExpansionFields& fields, const BlockRuns& runs, const TermShares* shares);
 
-  // The following functions process all stored cells, whose number is a multiple of block_width.
+  // The following functions process all stored cells, whose number is a multiple of the block
+  // width.
 
   /// Returns the norms of a field.
   Norms (*norms)(std::size_t cells, const double* of);

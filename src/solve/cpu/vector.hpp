@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 #ifdef __AVX512F__
 #include <immintrin.h>
 #endif
+
+#include "solve/cpu/sweep.hpp"
 
 // Vectors of doubles, for the files that are compiled once per instruction set. All declarations
 // are in an unnamed namespace; sweep.hpp explains why.
@@ -56,19 +57,18 @@ struct Vector {
   }
 
 #ifdef __AVX512F__
-  /// Returns the left neighbours of the cells in `here`. GCC generates a slower instruction for a
-  /// shuffle.
+  /// Returns `here`, shifted by one lane to make room for the last lane of `before`. GCC generates
+  /// a slower instruction for a shuffle.
   static Type left(Type before, Type here) { return shifted<lanes - 1>(before, here); }
   static Type right(Type here, Type after) { return shifted<1>(here, after); }
 
   /// Returns the mask of the interior cells from a word of a masked block (see BlockRun). It is
   /// loaded directly into a mask register: through a general register, as compilers do it, masked
-  /// blocks take a tenth longer. The second loaded byte is not used with eight lanes.
-  static __mmask8 mask(const std::uint32_t* word, int level, int /*vector*/) {
+  /// blocks take a tenth longer. With eight lanes, the second loaded byte is not used.
+  static __mmask8 mask(const std::uint64_t* word, int level, int vector) {
     __mmask8 lanes_of_level = 0;
-    asm("kmovw %1, %0"
-        : "=Yk"(lanes_of_level)
-        : "m"(*(reinterpret_cast<const char(*)[2]>(reinterpret_cast<const char*>(word) + level))));
+    const char* byte = reinterpret_cast<const char*>(word) + max_block_width / 8 * level + vector;
+    asm("kmovw %1, %0" : "=Yk"(lanes_of_level) : "m"(*reinterpret_cast<const char(*)[2]>(byte)));
     return lanes_of_level;
   }
   static Type select(__mmask8 mask, Type yes, Type no) { return _mm512_mask_mov_pd(no, mask, yes); }
@@ -80,26 +80,33 @@ struct Vector {
                                                       reinterpret_cast<__m512i>(left), first));
   }
 #else
-  static Type left(Type before, Type here) { return shifted<lanes - 1>(before, here, in_order); }
-  static Type right(Type here, Type after) { return shifted<1>(here, after, in_order); }
+#ifdef __AVX2__
+  // A blend and a rotation, because the two shuffles that GCC generates for a shift would compete
+  // with the additions for the ports of the processor.
+  static Type left(Type before, Type here) {
+    const Type last = __builtin_shufflevector(here, before, 0, 1, 2, 7);
+    return __builtin_shufflevector(last, last, 3, 0, 1, 2);
+  }
+  static Type right(Type here, Type after) {
+    const Type first = __builtin_shufflevector(here, after, 4, 1, 2, 3);
+    return __builtin_shufflevector(first, first, 1, 2, 3, 0);
+  }
+#else
+  static Type left(Type before, Type here) { return __builtin_shufflevector(before, here, 1, 2); }
+  static Type right(Type here, Type after) { return __builtin_shufflevector(here, after, 1, 2); }
+#endif
 
   /// Returns the mask of the interior cells from a word of a masked block (see BlockRun): all bits
   /// of a lane, or none.
-  static Bits mask(const std::uint32_t* word, int level, int vector) {
+  static Bits mask(const std::uint64_t* word, int level, int vector) {
     constexpr unsigned all = (1U << lanes) - 1;
     static constexpr LaneMasks<lanes> masks;
-    return *reinterpret_cast<const Bits*>(masks.of[*word >> (8 * level + lanes * vector) & all]);
+    const auto first = static_cast<int>(max_block_width) * level + lanes * vector;
+    return *reinterpret_cast<const Bits*>(masks.of[*word >> first & all]);
   }
   static Type select(Bits mask, Type yes, Type no) {
     return reinterpret_cast<Type>((reinterpret_cast<Bits>(yes) & mask) |
                                   (reinterpret_cast<Bits>(no) & ~mask));
-  }
-
- private:
-  static constexpr std::make_integer_sequence<int, lanes> in_order{};
-  template <int first, int... lane>
-  static Type shifted(Type left, Type right, std::integer_sequence<int, lane...>) {
-    return __builtin_shufflevector(left, right, (first + lane)...);
   }
 #endif
 };
