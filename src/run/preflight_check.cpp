@@ -16,8 +16,10 @@
 #include "core/text.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "plans/work_estimate.hpp"
 #include "run/preparation.hpp"
+#include "run/work_estimator.hpp"
 #include "solve/gpu/device.hpp"
 #include "view/time_text.hpp"
 #include "wallheat/error.hpp"
@@ -182,43 +184,87 @@ class PreflightCheck : Preparation {
       throw RunError(problem);
   }
 
-  /// Estimates the work on a core of modest speed. Warns if it is too little for a job.
+  /// Estimates the work and the time that it takes. Warns if it is too little for a job, on a core
+  /// of modest speed.
   void check_work() {
-    if (is_here()) return;
-    constexpr double updates_per_s = 1e9;
+    constexpr double modest_updates_per_s = 1e9;
     constexpr double worth_a_job_s = 60;
-    const auto [updates, is_bound] = estimate_updates();
-    if (updates == 0) return;
-    const double seconds = updates / updates_per_s;
-    const std::string text =
-        fmt::format("{} {} of one core", is_bound ? "at most" : "about", duration_text(seconds));
-    report("work", text);
-    if (seconds >= worth_a_job_s) return;
+    const Work work = estimate_work_left();
+    if (work.updates == 0) return;
+    const double modest_s = work.updates / modest_updates_per_s;
+    report("work", work_text(work, modest_updates_per_s));
+    if (is_here() || modest_s >= worth_a_job_s) return;
     const bool needs_cpu = options.device == DeviceChoice::gpu && gpu_support().gpus.empty();
-    warn(fmt::format("the remaining work{} takes {}, which is not worth a job; {}{}", of_shard_,
-                     text,
-                     needs_cpu ? "without --device gpu 'wallheat run' can solve it on this machine"
-                               : "solve it here with 'wallheat run'",
-                     of_shard_.empty() ? "" : ", or use fewer jobs"));
+    warn(
+        fmt::format("the remaining work{} takes at most {} of one core, which is not worth a job; "
+                    "{}{}",
+                    of_shard_, duration_text(modest_s),
+                    needs_cpu ? "without --device gpu 'wallheat run' can solve it on this machine"
+                              : "solve it here with 'wallheat run'",
+                    of_shard_.empty() ? "" : ", or use fewer jobs"));
   }
 
-  struct TotalUpdates {
+  struct Work;
+
+  /// Returns the times for one core, for all threads, and for GPUs, as far as they are known.
+  [[nodiscard]] std::string work_text(const Work& work, double modest_updates_per_s) const {
+    const double core_updates_per_s = work.core_updates_per_s.value_or(modest_updates_per_s);
+    const double core_s = work.updates / core_updates_per_s;
+    std::string text = fmt::format(
+        "{} {} of one core ({})", work.is_bound ? "at most" : "about", duration_text(core_s),
+        work.core_updates_per_s
+            ? fmt::format("{:.2g} cell updates/s, measured on this machine", core_updates_per_s)
+            : fmt::format("at {:.2g} cell updates/s, which was not measured", core_updates_per_s));
+    std::size_t threads = 0;  // of all nodes; 0: unknown
+    std::size_t gpus = 0;
+    const JobResources& job = options.job;
+    const std::size_t nodes = std::max<std::size_t>(job.nodes, 1);
+    if (is_here()) {
+      const Machine machine = local_machine();
+      threads = solver_count(place_workers({machine}, DeviceChoice::cpu, options.threads).front());
+      gpus = machine.gpus.size();
+    } else {
+      threads = job.cores * nodes;
+      if (options.threads > 0)
+        threads =
+            std::min(threads, static_cast<std::size_t>(options.threads) * job.workers * nodes);
+      gpus = job.gpus.value_or(0) * nodes;
+    }
+    if (options.device != DeviceChoice::gpu && threads > 1)
+      text += fmt::format(", {} with {}", duration_text(core_s / static_cast<double>(threads)),
+                          count_text(threads, "thread"));
+    if (options.device == DeviceChoice::cpu || gpus == 0 ||
+        !options.solve.solver.cpu_only_option().empty())
+      return text;
+    return text +
+           fmt::format(", {} with {}",
+                       duration_text(work.updates / h100_updates_per_s / static_cast<double>(gpus)),
+                       gpus == 1 ? "a GPU as fast as an H100"
+                                 : fmt::format("{} GPUs as fast as an H100", gpus));
+  }
+
+  struct Work {
     double updates = 0;
     bool is_bound = false;  ///< an upper bound, because the work of a plan is not estimated
+    /// Speed of a core; nullopt if all plans are too large for a short measurement.
+    std::optional<double> core_updates_per_s{};
   };
   /// Estimates the cell updates of all plans that are left and can be read. Divides them by size
   /// into groups of equal number, and reads the mask of the largest plan of each group: the others
   /// of the group count as many updates per cell. A plan whose mask is too large for an estimate
-  /// counts as if it took all iterations.
-  [[nodiscard]] TotalUpdates estimate_updates() const {
+  /// counts as if it took all iterations. The speed is measured with the plan of the middle group,
+  /// or with the largest smaller one that a solver can solve in a short time.
+  [[nodiscard]] Work estimate_work_left() const {
     constexpr std::size_t max_groups = 20;
+    constexpr double max_measured_cells = 1e6;
     std::vector<QueueIndex> by_size;
     for (const QueueIndex plan : queue_indices(cells_.size()))
       if (cells_[plan] > 0) by_size.push_back(plan);
     std::ranges::stable_sort(by_size, {}, [this](QueueIndex plan) { return cells_[plan]; });
     const std::size_t groups = std::min(max_groups, by_size.size());
     const SolverOptions& solver = options.solve.solver;
-    TotalUpdates total;
+    Work total;
+    std::optional<std::pair<QueueIndex, double>> sample;  // plan and its updates
     for (std::size_t group = 0; group < groups; ++group) {
       const std::size_t begin = group * by_size.size() / groups;
       const std::size_t end = (group + 1) * by_size.size() / groups;
@@ -228,6 +274,8 @@ class PreflightCheck : Preparation {
       double updates = 0;
       if (estimate) {
         updates = estimate->updates;
+        if (!sample || (group <= groups / 2 && cells <= max_measured_cells))
+          sample = {largest, updates};
       } else {
         total.is_bound = true;
         updates =
@@ -237,6 +285,14 @@ class PreflightCheck : Preparation {
       }
       for (std::size_t k = begin; k < end; ++k)
         total.updates += updates * (static_cast<double>(cells_[by_size[k]]) / cells);
+    }
+    if (!sample || static_cast<double>(cells_[sample->first]) > max_measured_cells) return total;
+    try {
+      total.core_updates_per_s =
+          measure_core_speed(*source, id_of(sample->first), sample->second, solver);
+    } catch (const InputError&) {
+      // Only this plan cannot be solved, which does not keep a run from starting. The text says
+      // that the speed was not measured.
     }
     return total;
   }

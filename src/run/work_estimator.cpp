@@ -138,6 +138,24 @@ CoreSpeed measure_speed(const StringList& ids, const std::vector<double>& update
 
 }  // namespace
 
+double measure_core_speed(const PlanSource& source, const std::string& id, double updates,
+                          const SolverOptions& solver) {
+  constexpr double max_updates = 5e8;
+  const FloorPlan plan = source.load(id);
+  const auto interior_cells = static_cast<double>(std::max<std::int64_t>(count_interior(plan), 1));
+  SolveParameters limits = solver.limits;
+  // The other solvers make other steps if the number of iterations is limited.
+  const bool is_limited = solver.kind == SolverKind::jacobi;
+  if (is_limited)
+    limits.max_iterations = std::min(limits.max_iterations,
+                                     static_cast<std::int64_t>(max_updates / interior_cells) + 1);
+  const double start_s = thread_cpu_seconds();
+  const std::optional<Solution> solution = solver.make()->solve(plan, limits, {});
+  const double seconds = std::max(thread_cpu_seconds() - start_s, 1e-6);
+  if (is_limited) updates = interior_cells * static_cast<double>(solution->iterations);
+  return updates / seconds;
+}
+
 RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult>& solved,
                              double core_speed) {
   const SharedPlanSource source = open_plan_source(run.solve.data);

@@ -43,6 +43,10 @@ void use_all_gpu_queues();
 /// there is no device, returns the reason instead of throwing.
 [[nodiscard]] GpuSupport gpu_support();
 
+/// Cell updates per second of one H100 with many plans of 512 x 512 cells, as README.md of this
+/// folder describes. Estimates before a run use it, because the speed of other GPUs is not known.
+inline constexpr double h100_updates_per_s = 8.7e11;
+
 /// Properties of a GPU, for comparisons of machines. 0 means unknown.
 struct GpuProperties {
   int capability = 0;  ///< compute capability, such as 90 for 9.0
