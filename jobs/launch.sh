@@ -5,7 +5,8 @@
 #   wallheat launch -n 5 -- wallheat run -d plans -o results.h5   # four workers
 #
 # With Open MPI 4 a worker, its node or its network connection may be lost, and
-# its plans are assigned to other workers. With Open MPI 5 a worker may die. If
+# its plans are assigned to other workers. With Open MPI 5 the run survives only
+# the death of a worker process, not the loss of a node or of a connection. If
 # rank 0 dies or hangs, this script ends the run. SIGTERM, SIGUSR1, SIGUSR2,
 # SIGXCPU, SIGQUIT, SIGHUP and Ctrl-C stop the run gracefully; a second Ctrl-C
 # terminates it at once.
@@ -21,10 +22,10 @@
 #   WALLHEAT_SSH        command that connects to other hosts if there is no
 #                       scheduler (default: ssh)
 #   WALLHEAT_HEARTBEAT_TIMEOUT_S
-#                       seconds without a heartbeat from rank 0 after which this
-#                       script ends the run (default: 300; twice as long until
-#                       the first heartbeat). A heartbeat is a new FILE.status,
-#                       or a journal that has grown.
+#                       seconds without a sign of life from rank 0 after which
+#                       this script ends the run (default: 300; twice as long
+#                       until the first one). Signs of life are a new FILE.status
+#                       and a journal that has grown.
 #
 # Your own options of mpirun and OMPI_MCA_... variables take precedence over the
 # settings of this script. It excludes the network interfaces docker0 and virbr0,

@@ -5,25 +5,27 @@
 #   wallheat submit --nodes 4 --dry-run -- --data plans --out results.h5
 #   wallheat submit --array 200 --cores 2 --time 20m -- -d plans -o results.h5
 #
+# Options:
 #   --dry-run         only print the submission command and the job script, even
 #                     if the run could not start
 #   --scheduler NAME  slurm or lsf (default: the one that is installed)
 #   --nodes N         number of nodes per job (default: 1)
 #   --cores N         cores per node; other jobs may use the remaining cores
 #                     (default: cores_per_node of the site files, or whole nodes)
-#   --gpus N          GPUs per node (default: 0)
+#   --gpus N          GPUs per node, as --gpus-per-node of sbatch (default: 0)
 #   --workers N       workers per node (default: one, or one for each GPU)
-#   --memory GB       memory per node (default: that of the scheduler)
-#   --array N         submit N jobs, each of which solves one shard of the plans,
-#                     and a job that merges their results; submit the array again
-#                     to solve the shards that are not finished
+#   --memory GB       memory per node in units of 1024 MB (default: that of the
+#                     scheduler)
+#   --array N         submit an array of N jobs (sbatch --array=1-N), each of which
+#                     solves one shard of the plans, and a job that merges their
+#                     results; submit the array again to solve unfinished shards
 #   --max-running K   run at most K jobs of the array at a time (default: all)
 #   --take-over       let a job of the array that has solved its shard continue
 #                     with shards that no other job solves; failed plans are not
 #                     retried
 #   --time TIME       time limit of a job: 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for
-#                     90 minutes, or 1-12:00:00 for a day and 12 hours
-#                     (default: time_limit of the site files)
+#                     90 minutes, or 1-12:00:00 for a day and 12 hours; a number
+#                     requires a unit (default: time_limit of the site files)
 #   --partition NAME  partition or LSF queue (default: that of the site files, or
 #                     of the scheduler)
 #   --name NAME       name of the job and of its log (default: wallheat)
@@ -32,9 +34,17 @@
 # The site files are, with increasing precedence: configs/site.sh, which explains
 # the variables; /etc/wallheat/site.sh; the file in the environment variable
 # WALLHEAT_SITE; the file of --site. Jobs read the same files.
-# A job that is stopped by its time limit is requeued, and resumes the run. After
-# any other end, submit the same command again. 'wallheat advise --best' prints
-# the options with which the plans are solved soonest.
+# Other options of sbatch or bsub, such as --account, belong into slurm_options or
+# lsf_options of a site file.
+#
+# A Slurm job gets a signal two minutes before its time limit, stops the run, and
+# requeues itself with 'scontrol requeue' if plans are left to solve (exit status
+# 75 of the run). It then resumes the run. After any other end, submit the same
+# command again. 'wallheat advise --best' prints the options with which the plans
+# are solved soonest.
+#
+# Exit status: 0: submitted, or no plan is left to solve; 1: the job cannot be
+# submitted; 2: wrong usage.
 set -euo pipefail
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source-path=SCRIPTDIR source=usage.sh

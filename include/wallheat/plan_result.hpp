@@ -16,7 +16,7 @@ namespace wallheat {
 /// State of a plan in a result file. The values are stored in result files, so they must never
 /// change.
 enum class PlanStatus : std::uint8_t {
-  pending = 0,         ///< not solved yet
+  pending = 0,         ///< no attempt has ended yet, or only attempts that will be retried
   converged = 1,       ///< delta fell below the tolerance
   max_iterations = 2,  ///< stopped at the limit of iterations
   empty = 3,           ///< the plan has no interior cell; its statistics are NaN
@@ -30,8 +30,8 @@ inline constexpr std::array plan_statuses{PlanStatus::pending, PlanStatus::conve
 
 [[nodiscard]] std::string_view to_string(PlanStatus status);
 
-/// Returns true if the plan has a result. A resume solves pending plans and, with --retry-failed,
-/// failed ones.
+/// Returns true for converged, max_iterations and empty. A resume solves pending plans and, with
+/// --retry-failed, failed ones.
 [[nodiscard]] constexpr bool is_solved(PlanStatus status) {
   return status != PlanStatus::pending && status != PlanStatus::failed;
 }
@@ -75,7 +75,7 @@ struct ColumnValue<FixedText<bytes>> {
   MEMBER(std::int64_t, interior_cells, 0, deterministic, "number of interior cells")                                      \
   MEMBER(std::uint32_t, rows, 0, deterministic, "shape of the grid")                                                      \
   MEMBER(std::uint32_t, cols, 0, deterministic, "shape of the grid")                                                      \
-  MEMBER(double, seconds, 0, reported, "wall time in s: reading, solving and compressing")                                \
+  MEMBER(double, seconds, 0, reported, "wall time in s, from reading to compressing")                                     \
   MEMBER(std::int32_t, attempts, 0, reported, "number of starts over all sessions")                                       \
   MEMBER(std::int32_t, rank, -1, reported, "MPI rank of the worker, from 1")                                              \
   MEMBER(FixedText<64>, host, {}, reported, "host name of the worker")                                                    \
@@ -85,7 +85,7 @@ struct ColumnValue<FixedText<bytes>> {
   MEMBER(std::uint64_t, input_stamp, 0, internal, "stamp of the plan's files; it differs if they may have changed")       \
   MEMBER(std::int64_t, field_bytes, 0, internal, "compressed size of the field; 0: no field")                             \
   MEMBER(std::uint32_t, field_crc32, 0, internal, "CRC-32 of the compressed bytes (zlib.crc32)")                          \
-  MEMBER(std::int32_t, failures, 0, internal, "number of attempts that failed or killed their solver process")            \
+  MEMBER(std::int32_t, failures, 0, internal, "number of attempts that ended without a result")                           \
   MEMBER(FixedText<264>, error, {}, reported, "error message of a failed plan")                                           \
   MEMBER(double, error_bound, nan_value, deterministic, "error bound in °C; NaN unless solver is steady")                 \
   MEMBER(double, error_estimate, nan_value, reported, "error estimate in °C (with --norm l2 the root mean square)")       \
@@ -94,19 +94,19 @@ struct ColumnValue<FixedText<bytes>> {
   MEMBER(double, pct_below_lower, nan_value, deterministic, "lower bound of pct_below in %")                              \
   MEMBER(double, pct_below_upper, nan_value, deterministic, "upper bound of pct_below in %")                              \
   MEMBER(std::uint32_t, uncertain_cells, 0, deterministic,                                                                \
-         "number of cells within error_bound of a threshold; for fastforward, within 4e-11 of the largest temperature")   \
+         "number of cells at most error_bound away from a threshold; for fastforward, at most 4e-11 times the largest temperature away from it") \
   MEMBER(std::uint32_t, session, 0, internal, "session that last stored the row")                                         \
   MEMBER(double, started_s, nan_value, reported, "s from the start of the session to the start of the plan")              \
-  MEMBER(double, cpu_s, nan_value, reported, "s of `seconds` on a core (CPU time)")                                       \
+  MEMBER(double, cpu_s, nan_value, reported, "CPU time in s during `seconds`")                                            \
   MEMBER(std::int64_t, peak_memory, 0, reported, "peak memory of the solver process in bytes; 0: unknown")                \
   MEMBER(std::int32_t, fell_back, 0, deterministic, "1: fastforward fell back to plain iteration, without jumps")         \
   MEMBER(std::int32_t, thread, -1, reported, "solver thread of the worker, from 0")                                       \
   MEMBER(float, predicted_s, nan_value, reported, "predicted value of `seconds` in s")                                    \
-  NESTED(float, read_s, phases.read_s, reported, "s of `seconds`")                                                        \
-  NESTED(float, hash_s, phases.hash_s, reported, "s of `seconds`")                                                        \
-  NESTED(float, solve_s, phases.solve_s, reported, "s of `seconds`")                                                      \
-  NESTED(float, statistics_s, phases.statistics_s, reported, "s of `seconds`")                                            \
-  NESTED(float, compress_s, phases.compress_s, reported, "s of `seconds`")                                                \
+  NESTED(float, read_s, phases.read_s, reported, "part of `seconds` for this phase")                                      \
+  NESTED(float, hash_s, phases.hash_s, reported, "part of `seconds` for this phase")                                      \
+  NESTED(float, solve_s, phases.solve_s, reported, "part of `seconds` for this phase")                                    \
+  NESTED(float, statistics_s, phases.statistics_s, reported, "part of `seconds` for this phase")                          \
+  NESTED(float, compress_s, phases.compress_s, reported, "part of `seconds` for this phase")                              \
   NESTED(float, store_wait_s, phases.store_wait_s, reported, "s that the result waited at rank 0 before it was stored")
 // clang-format on
 

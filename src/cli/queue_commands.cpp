@@ -32,7 +32,9 @@ void declare_job_history(Options& options, JobHistorySource& source) {
                           "\"{}\"', or outputs of your jobs that end with LSF's reports, such as "
                           "of 'cat *.out' (-: stdin); repeat for more files",
                           bjobs_fields));
-  options.add("own", flag(source.own_jobs), "the listing contains only your own jobs");
+  options.add("own", flag(source.own_jobs),
+              "declare that the listing contains only your own jobs, for example because the "
+              "cluster hides those of other users; selects nothing");
   options.add("days", value(source.days, "N", 30).at_least(1),
               "request the jobs of the last N days from sacct");
   options.add_conflict("sacct", {"lsf"});
@@ -49,7 +51,8 @@ Report queue_command(Options& options) {
   options.describe("[options]",
                    "Forecasts how long a job waits in a queue of a Slurm or LSF cluster, from the "
                    "waits of the latest 1000 jobs: bounds on the wait of half, 75 % and 95 % of "
-                   "the jobs, with 95 % confidence, and the probability to start soon; for each "
+                   "the jobs, with 95 % confidence, and the probability of a start within 15 min, "
+                   "1 h and 4 h; for each "
                    "partition and each size class.\nA wait begins when a job is eligible to start. "
                    "Tasks of an array that start together count once. User names are not read.",
                    {"wallheat queue --sacct jobs.txt",

@@ -83,17 +83,21 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
               "with --check: warn if plans may need more memory per node than this, in GB; 0: the "
               "memory of the machine or the cgroup");
   options.add("save-fields", flag(run.solve.save_fields), "also store the temperature fields");
-  options.add("resume", flag(run.resume),
-              "resume: keep existing results and solve the remaining plans");
+  options.add(
+      "resume", flag(run.resume),
+      "keep the results in the result file and solve the remaining plans; create the file if "
+      "it does not exist. Without --resume or --overwrite, an existing file is an error");
   options.add("overwrite", flag(run.overwrite), "overwrite an existing result file");
-  options.add("shard", value(words.shard, "K/N", "auto"),
-              "solve every N-th plan, starting with the K-th, into results.part-K-of-N.h5 if --out "
-              "is results.h5 (combine the files with 'wallheat merge'); auto: the task of a Slurm "
-              "job array; none: all plans");
-  options.add("time-limit", value(words.time_limit, "TIME", "auto"),
-              "store the results and stop before this time has passed: seconds, 90m, 1h30m, "
-              "1:30:00, 20:00 for 20 minutes, or 1-12:00:00 for a day and 12 hours; auto: before "
-              "Slurm or LSF ends the job; none: no limit");
+  options.add(
+      "shard", value(words.shard, "K/N", "auto"),
+      "solve every N-th plan, starting with the K-th, into results.part-K-of-N.h5 if --out "
+      "is results.h5 (combine the files with 'wallheat merge'); auto: the array task of a Slurm "
+      "job array; none: all plans");
+  options.add(
+      "time-limit", value(words.time_limit, "TIME", "auto"),
+      "store the results and stop before this time has passed: a number of seconds, 90m, 1h30m, "
+      "1:30:00, 20:00 for 20 minutes, or 1-12:00:00 for a day and 12 hours; auto: before "
+      "Slurm or LSF ends the job; none: no limit");
   options.add("max-attempts", value(run.max_attempts, "N", 3).at_least(1),
               "give up a plan after N failed attempts over all sessions; a crash of its solver "
               "counts as one");
@@ -135,7 +139,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
       "cores and four GPUs; each of the numbers is optional");
   options.add("json", flag(run.json), "with --check: print the findings as one JSON object");
   options.add("events", file(run.events, FileRole::appended).of(OptionScope::watcher),
-              "append events to FILE as JSON lines");
+              "append the events of the run to FILE as JSON lines: its start and end, workers, the "
+              "start and the result of each plan, failures, and the use of GPUs");
   options.add("progress",
               choice(run.progress, "STYLE", "auto",
                      {{"auto", can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines},
@@ -243,8 +248,8 @@ int print_readiness(const RunOptions& options) {
   if (options.json) {
     Json json{{"ready", found.problems.empty()}, {"facts", Json::object()}};
     for (const auto& [about, message] : found.facts) json["facts"][about] = message;
-    json["done"] = !found.done.empty();
-    json["done_reason"] = found.done;
+    json["done"] = !found.nothing_to_solve_reason.empty();
+    json["done_reason"] = found.nothing_to_solve_reason;
     json["plans"] = found.plan_count ? Json(*found.plan_count) : Json();
     json["warnings"] = found.warnings;
     json["problems"] = found.problems;
@@ -257,8 +262,8 @@ int print_readiness(const RunOptions& options) {
     fmt::print("warning   {}\n", escape_control_chars(warning));
   for (const std::string& problem : found.problems)
     fmt::print("problem   {}\n", escape_control_chars(problem));
-  if (found.problems.empty() && !found.done.empty()) {
-    fmt::print("done      {}\n", found.done);
+  if (found.problems.empty() && !found.nothing_to_solve_reason.empty()) {
+    fmt::print("done      {}\n", found.nothing_to_solve_reason);
     return exit_done;
   }
   if (found.problems.empty()) {
@@ -276,7 +281,7 @@ bool has_pending_plans(const Preparation& campaign, const Shard& shard,
   const auto check = [&](const PlanResult& row) {
     if (shard.contains(row.index) && row.status == PlanStatus::pending) is_any_pending = true;
   };
-  (void)ResultStore::dry_run(shard_file, campaign.store_plan(), OpenMode::resume, check);
+  (void)ResultStore::dry_run(shard_file, campaign.result_file_spec(), OpenMode::resume, check);
   return is_any_pending;
 }
 

@@ -9,8 +9,8 @@
 
 namespace wallheat {
 
-/// A member of a structure. A structure with more to say about its members, such as
-/// ResultColumn, lists objects of its own type, which also have `name` and `of`.
+/// A member of a structure. A list may consist of another type to say more about each member, which
+/// must have `name` and `of`, too: PlanResult uses ResultColumn.
 template <class Structure, class Value>
 struct MemberOf {
   const char* name;
@@ -29,8 +29,10 @@ MemberOf(const char*, Value Structure::*) -> MemberOf<Structure, Value>;
   constexpr void visit_members(std::type_identity<Structure>, [[maybe_unused]] Visit&& visit) { \
     __VA_OPT__(WALLHEAT_RESCAN(WALLHEAT_VISIT_FIRST(Structure, __VA_ARGS__)))                   \
   }
-// A macro cannot contain itself. So it contains the name of a macro that returns its name, which
-// each rescan of the text expands once more; there are enough rescans for 64 members.
+// A macro does not expand inside itself. WALLHEAT_VISIT_FIRST therefore ends with
+// WALLHEAT_VISIT_REST, which is separated from its parentheses. Each rescan of the text joins the
+// two, which results in WALLHEAT_VISIT_FIRST again and so handles one more member. There are enough
+// rescans for 64 members.
 #define WALLHEAT_VISIT_FIRST(Structure, name, ...)      \
   visit(::wallheat::MemberOf{#name, &Structure::name}); \
   __VA_OPT__(WALLHEAT_VISIT_REST WALLHEAT_NO_ARGUMENTS(Structure, __VA_ARGS__))

@@ -162,14 +162,14 @@ void SolverProcessPool::listen(std::size_t number, std::vector<ProcessEvent>& ev
 }
 
 void SolverProcessPool::for_each_progress(
-    std::size_t number, const std::function<void(const PlanProgress&)>& log) const {
+    std::size_t number, const std::function<void(const PlanProgress&)>& visit) const {
   const ProgressPage& page = *processes_[number]->page.slots;
   const std::size_t slots = processes_[number]->settings.slots;
   for (std::size_t slot = 0; slot < (slots == 0 ? page.size() : slots); ++slot) {
     const QueueIndex plan = page[slot].plan.load(std::memory_order_acquire);
     if (plan == SlotProgress::no_plan) continue;
-    log({plan, page[slot].iterations.load(std::memory_order_relaxed),
-         page[slot].delta.load(std::memory_order_relaxed)});
+    visit({plan, page[slot].iterations.load(std::memory_order_relaxed),
+           page[slot].delta.load(std::memory_order_relaxed)});
   }
 }
 

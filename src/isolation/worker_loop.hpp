@@ -57,9 +57,9 @@ class SolverProcessPool {
   /// Returns the messages that have arrived, and the ends of processes. Waits for the first of
   /// them, for `at_most`. After a ProcessExit, nothing more is returned from that process.
   [[nodiscard]] std::vector<ProcessEvent> poll(std::chrono::milliseconds at_most);
-  /// Calls log() with the progress of each plan in a process, even if the process has ended.
+  /// Calls visit() with the progress of each plan in a process, even if the process has ended.
   void for_each_progress(std::size_t process,
-                         const std::function<void(const PlanProgress&)>& log) const;
+                         const std::function<void(const PlanProgress&)>& visit) const;
   [[nodiscard]] std::size_t count() const { return processes_.size(); }
 
  private:

@@ -67,10 +67,12 @@ struct ShardFileStatus {
   std::string run_started_utc;   ///< start of the last run; empty if the status file is missing
   int run_exit_status = -1;      ///< exit status that the last run recorded; negative: none
   Shard shard;
-  std::size_t header = 0;     ///< number of plans of all shards; 0 if the file does not exist yet
-  std::size_t new_plans = 0;  ///< pending plans of another shard's longer list that it lacks
-  std::string solver;         ///< name and version; empty if unknown
-  Attributes session;         ///< attributes of the last session
+  std::size_t header = 0;  ///< number of plans of all shards; 0 if the file does not exist yet
+  /// Number of plans that the longer list of another shard file assigns to this shard, and that
+  /// this file does not contain.
+  std::size_t new_plans = 0;
+  std::string solver;  ///< name and version; empty if unknown
+  Attributes session;  ///< attributes of the last session
   PlanCounts plans;
   std::vector<PlanResult> failures;  ///< the failed rows, including those that will be retried
   std::size_t session_plans = 0;     ///< plans that the last session solved or gave up

@@ -44,7 +44,7 @@ struct WorkerStatus {
   std::size_t threads = 0;
   std::size_t plans = 0;             ///< results stored
   double last_heard_s = 0;           ///< seconds since its last message
-  std::string state;                 ///< working, idle, left or lost
+  std::string state;                 ///< working, idle, left (departed) or lost
   std::vector<RunningPlan> running;  ///< the plans that have been in progress longest
   std::optional<GpuSample> gpu{};    ///< latest sample of its GPU; nullopt if it has none
   std::size_t running_plans = 0;     ///< number of all plans in progress
@@ -64,15 +64,17 @@ inline constexpr std::size_t max_workers_listed = 64;
 struct RunStatus {
   std::string started_utc;  ///< as in the attributes of the session, which it identifies
   std::string written_utc;
-  std::string state;      ///< starting, running, draining, closing or ended
-  std::string host;       ///< of the writer
-  int exit_status = -1;   ///< ExitStatus of a run that has ended; negative: unknown
-  std::size_t total = 0;  ///< plans of this run (of its shard)
-  std::size_t restored = 0;
-  std::size_t solved = 0;   ///< in this session
-  std::size_t failed = 0;   ///< in this session
-  std::size_t running = 0;  ///< plans in progress; a part of `left`
-  std::size_t left = 0;     ///< without a result, including those in progress
+  /// starting, running, draining (after a graceful stop was requested), closing (compacting the
+  /// result file) or ended
+  std::string state;
+  std::string host;          ///< host of rank 0, which writes the status
+  int exit_status = -1;      ///< ExitStatus of a run that has ended; negative: unknown
+  std::size_t total = 0;     ///< plans of this run (of its shard)
+  std::size_t restored = 0;  ///< plans that earlier sessions solved
+  std::size_t solved = 0;    ///< in this session
+  std::size_t failed = 0;    ///< in this session
+  std::size_t running = 0;   ///< plans in progress; a part of `left`
+  std::size_t left = 0;      ///< neither solved nor failed, including those in progress
   double plans_per_s = 0;
   std::optional<double> seconds_left;  ///< nullopt while it cannot be predicted
   /// Workers by rank. If there are more than max_workers_listed: those that are lost, that sent no
@@ -105,9 +107,9 @@ void write_run_status(const std::filesystem::path& path, const RunStatus& status
 /// Removes the status file if wallheat wrote it. Throws RunError.
 void remove_run_status(const std::filesystem::path& path);
 
-/// Publishes the status file of a run, which is also its heartbeat: launchers and other hosts treat
-/// a run with an old status file as dead. Writes in a background thread, so that a slow file system
-/// cannot block the run.
+/// Publishes the status file of a run. Launchers and other hosts conclude from the age of the file
+/// whether the run is alive, so it must be written regularly. Writes in a background thread, so
+/// that a slow file system cannot block the run.
 class LiveStatus {
  public:
   /// Logs one warning if the status file cannot be written. `log` must outlive this object.
@@ -116,8 +118,8 @@ class LiveStatus {
   LiveStatus(const LiveStatus&) = delete;
   LiveStatus& operator=(const LiveStatus&) = delete;
 
-  /// Requests one write of the status. Each call is a heartbeat. Returns at once; a later call
-  /// replaces a status that is not yet written.
+  /// Requests one write of the status, also if the status has not changed, because its age matters.
+  /// Returns at once; a later call replaces a status that is not yet written.
   void write(RunStatus status) { set(std::move(status), false); }
   /// Requests a write of the status every status_interval until the next call of any function of
   /// this class. For the start and the end of a run, in which no events occur for a long time.

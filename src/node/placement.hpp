@@ -11,13 +11,13 @@ namespace wallheat {
 
 /// Cores and GPU that a worker uses on its host.
 struct Placement {
-  /// Without a GPU, one solver is pinned to each, in this order; with a GPU, the threads that feed
-  /// it are bound to all of them.
+  /// Logical CPUs. A worker without a GPU pins one solver to each of them, in this order; the
+  /// threads that feed a GPU are bound to all of them.
   std::vector<int> cpus;
   std::optional<int> gpu{};   ///< ordinal of the GPU that solves; nullopt: the CPU
   bool shares_cores = false;  ///< shares cores with another worker, because there are too few
-  /// Number of solvers, each bound to all cpus, if a CPU quota or the cores of the scheduler's job
-  /// limit it.
+  /// Set only if a CPU quota or the job cores limit the number of solvers, which are then bound to
+  /// all cpus.
   std::optional<int> threads{};
   /// Why it has no more cores, as a clause; empty if that is intended.
   std::string core_limit_reason{};

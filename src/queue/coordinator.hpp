@@ -20,7 +20,7 @@ enum class RunEnd {
   finished,       ///< every plan is solved or has failed
   interrupted,    ///< a stop was requested
   out_of_time,    ///< the time limit was reached, or no remaining plan fits into it
-  source_outage,  ///< no worker remains, and one could not read the plans for now
+  source_outage,  ///< no worker remains, and at least one left because of a source outage
   no_workers      ///< no worker became ready, or all are lost or have left
 };
 
@@ -36,9 +36,10 @@ enum class RunEnd {
 class Coordinator {
  public:
   struct Options {
-    int max_attempts = 3;  ///< retryable failures, or lost workers, before a plan is given up
+    int max_attempts = 3;             ///< see PlanQueue
     double heartbeat_timeout_s = 30;  ///< a worker without a message for this long is lost
-    /// A worker that has sent no message by then, or is not ready after twice as long, is given up.
+    /// The run stops waiting for a worker that has sent no message by then, or is not ready after
+    /// twice as long (Stage::late).
     double startup_timeout_s = 180;
     double heartbeat_interval_s = 1;  ///< longest time between two messages to a worker
     double stop_timeout_s = 10;       ///< how long a stop waits for the workers' last results
@@ -55,6 +56,8 @@ class Coordinator {
   Coordinator(const QueueVector<PlanQueue::InitialState>& plans, int workers,
               const Options& options);
 
+  /// Messages of a worker, whose number is from 1 to the number of workers; another number throws
+  /// std::out_of_range.
   void on_report(int worker, WorkerReport report, double now_s);
   void on_bye(int worker, const Bye& bye, double now_s);
   /// Treats the worker as departed, because a message from it could not be decoded. Its later
@@ -92,14 +95,14 @@ class Coordinator {
  private:
   enum class Stage : std::uint8_t {
     starting,  ///< may become ready soon; the run waits for it
-    late,      ///< given up before it was ready; may become ready, but the run does not wait
+    late,      ///< was not ready in time; may become ready, but the run does not wait for it
     active,
     lost,
     departed
   };
   struct WorkerState {
     Stage stage = Stage::starting;
-    bool reachable = false;            ///< has sent a message since it was last given up
+    bool reachable = false;            ///< has sent a message since the start, or since it was lost
     bool awaiting_assignment = false;  ///< has reported since assign_plans() ran; is in awaiting_
     int host_errors = 0;               ///< the maximum that PlanQueue::on_host_error() returned
     std::string last_host_error{};
@@ -153,7 +156,7 @@ class Coordinator {
   // Awake time is the time in which this process could receive messages: awake_s_ = now_s_ -
   // stalled_s_.
   double now_s_ = 0, stalled_s_ = 0, awake_s_ = 0;
-  double last_check_s_ = 0;      ///< of check_liveness()
+  double last_check_s_ = 0;      ///< time of the last check_liveness()
   double stop_requested_s_ = 0;  ///< in awake time
   double deadline_s_ = std::numeric_limits<double>::infinity();
   std::optional<RunEnd> requested_end_;

@@ -100,7 +100,7 @@ struct WorkerReport {
   /// Plans that were in progress together in a process that died. They come back unsolved, and any
   /// of them may have caused the crash.
   std::vector<QueueIndex> suspects{};
-  /// Plans that come back unsolved for a reason that is not theirs.
+  /// Unsolved plans that the worker returns for a reason other than the plan itself.
   std::vector<QueueIndex> returned{};
   std::optional<GpuSample> gpu_sample{};
   std::int64_t peak_memory = 0;  ///< bytes, of the worker's own process; 0: unknown

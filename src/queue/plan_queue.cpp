@@ -119,7 +119,7 @@ std::size_t PlanQueue::Worker::index_of(QueueIndex plan) const {
 }
 
 void PlanQueue::on_worker_ready(int id, unsigned slots, bool shares_process,
-                                const std::string& kind) {
+                                const std::string& device_type) {
   const auto index = static_cast<std::size_t>(id);
   if (workers_.size() <= index) workers_.resize(index + 1);
   Worker& worker = workers_[index];
@@ -128,7 +128,7 @@ void PlanQueue::on_worker_ready(int id, unsigned slots, bool shares_process,
   worker.slots = std::max(1U, slots);
   total_slots_ += worker.slots;
   worker.shares_process = shares_process;
-  DurationModel* const model = &models_[kind];
+  DurationModel* const model = &models_[device_type];
   if (std::exchange(worker.model, model) != model) worker.mean_plan_s = 0;
   if (std::exchange(worker.lost, false))
     for (const Lease& lease : worker.leases) add_lease_holder(lease);

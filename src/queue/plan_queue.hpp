@@ -30,9 +30,9 @@ namespace wallheat {
 /// that is expected to end last. The first result counts. The plans of a lost worker are queued
 /// again; if the worker recovers, its results are accepted like all others.
 ///
-/// Suspects: a plan that failed, or whose worker was lost, is assigned after all other plans, to
-/// another worker if one exists, and alone (in quarantine) if the slots of the worker share a
-/// process.
+/// Suspects: a plan that has failed, or that was in progress in a solver process or on a worker
+/// that died, is a suspect. Suspects are assigned after all other plans, to another worker if one
+/// exists, and alone (in quarantine) if the slots of the worker share a process.
 ///
 /// The cost of an event does not depend on the number of plans: queued plans are kept in buckets of
 /// similar length, each bucket is a linked list, and the leases of a worker are a short list.
@@ -43,8 +43,8 @@ class PlanQueue {
     int attempts = 0;   ///< in earlier sessions
     int failures = 0;   ///< in earlier sessions
   };
-  /// A plan is given up after `max_attempts` retryable failures or lost workers. max_attempts is at
-  /// most 255.
+  /// A plan is given up after `max_attempts` retryable failures, or after `max_attempts` workers
+  /// were lost while they solved it; the two are counted separately. max_attempts is at most 255.
   PlanQueue(const QueueVector<InitialState>& plans, int max_attempts);
 
   // Events. An event of an unknown plan, or of a worker that has not become ready, is ignored.
@@ -58,8 +58,9 @@ class PlanQueue {
   void set_more_workers_expected(bool expected) { more_are_expected_ = expected; }
   /// Adds a worker that became ready, that recovered, or that switched to another device; it keeps
   /// its leases. `shares_process`: its slots share one solver process, so a plan that kills the
-  /// process aborts others, too. `kind`: device type; devices of equal type are equally fast.
-  void on_worker_ready(int worker, unsigned slots, bool shares_process, const std::string& kind);
+  /// process aborts others, too. Devices of equal type are equally fast.
+  void on_worker_ready(int worker, unsigned slots, bool shares_process,
+                       const std::string& device_type);
   /// Queues the plans of a worker again. Returns those that are given up, because too many workers
   /// were lost while they solved them.
   std::vector<QueueIndex> on_worker_lost(int worker);
@@ -69,22 +70,29 @@ class PlanQueue {
   /// Records that a worker started a plan that is leased to it. This counts as an attempt unless
   /// another worker is solving the plan. Returns false if the start is known already.
   bool on_started(int worker, QueueIndex plan);
-  enum class Outcome { accepted, duplicate, retry, failed };
+  enum class Outcome {
+    accepted,   ///< the result counts
+    duplicate,  ///< another worker has solved the plan already
+    retry,      ///< the plan is queued again
+    failed      ///< the plan has failed for good
+  };
+  /// Records a result: accepted or duplicate. `seconds` is the wall time of the plan.
   Outcome on_solved(int worker, QueueIndex plan, double seconds);
+  /// Records that an attempt failed: retry or failed, or duplicate if the plan is solved.
   Outcome on_failed(int worker, QueueIndex plan, bool retryable);
   /// Call this before on_failed() if the worker failed the plan because of a system error on its
-  /// host. Until the worker solves a plan that it started later, it gets plans back that failed
-  /// there only if no other worker remains. Returns the number of failures in a row that are
-  /// evidence against the host. A plan that has failed before in this run is not evidence, because
-  /// its file may be what cannot be read, unless the worker has not solved any plan.
+  /// host. Until the worker has solved a plan that it started after this error, plans that failed
+  /// on it are not assigned to it again, unless no other worker remains. Returns the number of
+  /// consecutive failures that count against the host. If a plan has failed before in this run, its
+  /// file may be the cause; then the failure counts only if the worker has not solved any plan yet.
   int on_host_error(int worker, QueueIndex plan);
   /// Ends the lease of a plan that the worker did not solve. `is_suspect`: the plan was in progress
   /// in a solver process that died while it solved several plans.
   void on_returned(int worker, QueueIndex plan, bool is_suspect);
 
-  /// Returns the plans that a worker must solve now, and leases them to it. They may be speculative
-  /// copies. `allow_same_worker`: includes plans that failed on this worker and should be retried
-  /// on another one.
+  /// Chooses further plans for a worker and leases them to it: for its idle slots, and as prefetch.
+  /// They may be speculative copies. `allow_same_worker`: also plans that failed on this worker,
+  /// which otherwise wait for another one.
   [[nodiscard]] std::vector<QueueIndex> assign(int worker, double time_left_s,
                                                bool allow_same_worker = false);
 

@@ -10,21 +10,21 @@
 
 namespace wallheat {
 
-/// The job of Slurm or LSF that this process belongs to, as the environment describes it. Queries
-/// the scheduler at most once, for facts that the environment does not prove. Not thread-safe.
+/// The job of Slurm or LSF that this process belongs to, as the environment describes it. Asks the
+/// scheduler at most once, for what the environment variables leave open. Not thread-safe.
 class BatchJob {
  public:
   using TimePoint = std::chrono::system_clock::time_point;
 
   /// Returns the position of this job among those of its job array; nullopt outside of an array.
-  /// Only rank 0 queries the scheduler whether the variables of an array belong to this job: a job
-  /// that is submitted by a task of an array inherits the variables of that task. Throws UsageError
-  /// if the position is unknown.
+  /// On rank 0, asks the scheduler whether the variables of an array belong to this job: a job that
+  /// is submitted from an array task inherits the variables of that task. Throws UsageError if the
+  /// position is unknown.
   [[nodiscard]] std::optional<Shard> shard();
-  /// Returns when the scheduler will end this job; nullopt outside of a job, if the job has no time
-  /// limit, and, with a warning, if its end is unknown.
+  /// Returns when the scheduler will end this job. Returns nullopt outside of a job, or if the job
+  /// has no time limit; also, with a warning, if the end cannot be determined.
   [[nodiscard]] std::optional<TimePoint> end();
-  /// Messages for the log about everything that could not be proved.
+  /// Messages for the log about everything that could not be determined.
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:

@@ -90,7 +90,7 @@ class PreflightCheck : Preparation {
     require_own_status(status_file(options.out));
     collect_pending([&](const RowCallback& take) {
       for (const std::string& damage :
-           ResultStore::dry_run(options.out, store_plan(), open_mode(), take))
+           ResultStore::dry_run(options.out, result_file_spec(), open_mode(), take))
         warn(damage);
       report("results",
              resumes ? fmt::format("{} contains results of {} of {}{}", options.out.string(),
@@ -103,13 +103,14 @@ class PreflightCheck : Preparation {
 
   void explain_nothing_to_do() {
     if (tally.given_up > 0)
-      found_.done =
+      found_.nothing_to_solve_reason =
           fmt::format("of {}{}, {} are solved, and {} were given up; use --retry-failed to retry",
                       count_text(tally.total, "plan"), of_shard_, tally.restored, tally.given_up);
     else if (tally.total == 1)
-      found_.done = fmt::format("the only plan{} is solved", of_shard_);
+      found_.nothing_to_solve_reason = fmt::format("the only plan{} is solved", of_shard_);
     else
-      found_.done = fmt::format("all {} plans{} are solved", tally.total, of_shard_);
+      found_.nothing_to_solve_reason =
+          fmt::format("all {} plans{} are solved", tally.total, of_shard_);
   }
 
   /// Takes all plans as pending, because the result file could not be read.

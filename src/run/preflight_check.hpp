@@ -15,7 +15,8 @@ struct PreflightReport {
   std::vector<std::pair<std::string, std::string>> facts;  ///< subjects and messages
   std::vector<std::string> warnings;                       ///< messages for a run that can start
   std::vector<std::string> problems;                       ///< each would stop the run
-  std::string done;  ///< reason why no plan is left to solve; empty if one is
+  /// Reason why no plan is left to solve; empty if there is one.
+  std::string nothing_to_solve_reason{};
   std::optional<std::size_t> plan_count{};  ///< plans of the shard; nullopt if unknown
 };
 

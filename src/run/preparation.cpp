@@ -18,23 +18,23 @@ namespace wallheat {
 
 /// The constants fit the measured `peak_memory` of generated floor plans with 64 to 1024 cells per
 /// side, of which a third are interior cells. Plans with interior cells only take up to 50 % more.
-double estimate_memory(const PlanSource& source, const std::string& id, const SolveConfig& job) {
+double estimate_memory(const PlanSource& source, const std::string& id, const SolveConfig& config) {
   constexpr double process = 14e6;  // bytes of code, libraries and a partly used huge page
   const GridShape shape = source.shape(id);
-  const SolverKind kind = job.solver.kind;
+  const SolverKind kind = config.solver.kind;
   const double a_cell = (kind == SolverKind::jacobi        ? 34
                          : kind == SolverKind::fastforward ? 65
                                                            : 74) +
-                        (job.save_fields ? 16 : 0) + (job.solver.door ? 10 : 0) +
+                        (config.save_fields ? 16 : 0) + (config.solver.door ? 10 : 0) +
                         (source.has_source(id) ? 30 : 0);
   return process + a_cell * static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
 }
 
-DiskUsageEstimate disk_usage_estimate(const SolveConfig& job, double plans, double cells) {
+DiskUsageEstimate disk_usage_estimate(const SolveConfig& config, double plans, double cells) {
   constexpr double rooms_of_a_plan = 40;  // rooms of a real floor plan
-  const double rooms = job.solver.door ? 2 * rooms_of_a_plan * sizeof(RoomResult) : 0;
+  const double rooms = config.solver.door ? 2 * rooms_of_a_plan * sizeof(RoomResult) : 0;
   return {plans * (3 * sizeof(store::ResultRow) + rooms),
-          job.save_fields ? 2 * cells * sizeof(double) : 0};
+          config.save_fields ? 2 * cells * sizeof(double) : 0};
 }
 
 std::optional<double> free_bytes(const std::filesystem::path& folder) {
@@ -102,7 +102,7 @@ OpenMode Preparation::open_mode() const {
   return resumes ? OpenMode::resume : options.overwrite ? OpenMode::overwrite : OpenMode::create;
 }
 
-ResultFileSpec Preparation::store_plan() const {
+ResultFileSpec Preparation::result_file_spec() const {
   return {ids.ids, options.solve.solver.settings(), options.solve.save_fields};
 }
 

@@ -22,7 +22,7 @@ namespace wallheat {
 /// Returns the estimated maximum memory, in bytes, of a solver process that solves the plan on a
 /// CPU. Throws InputError if the plan cannot be found.
 [[nodiscard]] double estimate_memory(const PlanSource& source, const std::string& id,
-                                     const SolveConfig& job);
+                                     const SolveConfig& config);
 
 /// Space that the results take on a disk, in bytes, at the end of the compaction, when both the old
 /// file with its journals and the new file exist: rows are stored three times, fields and rooms
@@ -37,7 +37,7 @@ struct DiskUsageEstimate {
 };
 
 /// Returns the space for the results of `plans` plans with `cells` cells in total.
-[[nodiscard]] DiskUsageEstimate disk_usage_estimate(const SolveConfig& job, double plans,
+[[nodiscard]] DiskUsageEstimate disk_usage_estimate(const SolveConfig& config, double plans,
                                                     double cells);
 
 /// Returns the free space of a file system, in bytes; nullopt if it is unknown.
@@ -63,16 +63,18 @@ struct QueuedPlan {
 struct Preparation {
   using RowCallback = std::function<void(const PlanResult&)>;
 
-  /// Compares the number of shards with that of the shard files next to the result file. If all of
-  /// them differ, throws UsageError in a task of a job array, because the task may be one of a
-  /// larger array that runs again. Otherwise warns about those that differ.
+  /// Compares the number of shards of this run with that of the shard files next to the result
+  /// file. In an array task, throws UsageError if no shard file has the same number: probably some
+  /// tasks of a larger array were submitted again as a smaller array, and shard K of N would be
+  /// other plans. Otherwise warns about the files with another number.
   void check_shard_files() const;
   void find_plans();
   /// Throws RunError if a wall of --wall does not exist. See require_walls().
   void check_walls() const;
-  /// Mode and content with which the result file is opened.
+  /// Returns whether the result file is created, resumed or replaced.
   [[nodiscard]] OpenMode open_mode() const;
-  [[nodiscard]] ResultFileSpec store_plan() const;
+  /// Returns what a new result file contains: plan IDs, settings, and whether fields are saved.
+  [[nodiscard]] ResultFileSpec result_file_spec() const;
   /// Fills `plans` with the plans of this shard that are left to solve, and `tally`. `hand_over`
   /// passes each row of the result file, or a pending row per plan for a new file. Throws RunError
   /// if the input of a solved plan has changed, because the file would then mix results of

@@ -33,15 +33,15 @@
 namespace wallheat {
 namespace {
 
-Attributes session_start(const RunOptions& options, const RunEnvironment& surroundings,
+Attributes session_start(const RunOptions& options, const RunEnvironment& environment,
                          const std::string& started_utc) {
   return {{"command_line", options.command_line},
           {"wallheat_version", std::string(version())},
           {"compiler", __VERSION__},
           {"hdf5_library", hdf5_library()},
-          {"mpi_library", surroundings.mpi_library},
+          {"mpi_library", environment.mpi_library},
           {"configuration", options.configuration},
-          {"ranks", std::to_string(surroundings.ranks)},
+          {"ranks", std::to_string(environment.ranks)},
           {"shard", options.shard.text()},
           {"data", std::filesystem::absolute(options.solve.data).string()},
           {"started_utc", started_utc}};
@@ -90,7 +90,7 @@ class Rank0 {
  public:
   /// Opens the plan source, checks for changed inputs, and creates the result file if any plan is
   /// left to solve. Throws StopRequested.
-  Rank0(const RunOptions& options, const RunEnvironment& surroundings, Log& logger)
+  Rank0(const RunOptions& options, const RunEnvironment& environment, Log& logger)
       : options_(options),
         logger_(logger),
         status_(first_status()),
@@ -99,7 +99,7 @@ class Rank0 {
                      [&logger](const std::string& message) { logger.warn("{}", message); }} {
     for (const std::string& warning : options.job_warnings) logger_.warn("{}", warning);
     // With several ranks, rank 0 may be on a host without GPUs. Then the workers check.
-    if (surroundings.ranks == 1) require_gpus(options);
+    if (environment.ranks == 1) require_gpus(options);
     preparation_.check_shard_files();
     // This comes first, because the following steps may take long: no other process may write the
     // file or its status meanwhile.
@@ -108,7 +108,7 @@ class Rank0 {
     remove_temporary_files(status_file(options.out));  // left by a killed run
     live_status_.publish_periodically(status_);
     try {
-      prepare(surroundings, claim);
+      prepare(environment, claim);
     } catch (const UsageError&) {
       record_failed_start(exit_usage);
       throw;
@@ -236,31 +236,31 @@ class Rank0 {
     record_exit_status(status);
   }
 
-  void prepare(const RunEnvironment& surroundings, ResultClaim& claim) {
+  void prepare(const RunEnvironment& environment, ResultClaim& claim) {
     preparation_.find_plans();
     if (!preparation_.ids.origin_note.empty()) logger_.info("{}", preparation_.ids.origin_note);
     preparation_.check_walls();
     // Opened before any file is replaced, in case it cannot be written.
     std::optional<EventLog> events;
     if (!options_.events.empty()) events.emplace(options_.events);
-    open_store(std::move(claim), session_start(options_, surroundings, status_.started_utc));
+    open_store(std::move(claim), session_start(options_, environment, status_.started_utc));
     if (events) events->add_run_start(store_->session_id());
     preparation_.collect_pending(
         [this](const Preparation::RowCallback& take) { store_->for_each_existing_row(take); });
     log_plan_counts();
     preparation_.warn_if_spacing_unknown();
     warn_about_disk_space();
-    if (surroundings.ranks > 1) describe_plans(surroundings.ranks - 1);
+    if (environment.ranks > 1) describe_plans(environment.ranks - 1);
     const auto name = [this](QueueIndex plan) { return id_of(plan); };
     monitor_.emplace(logger_, options_.progress, std::move(events), status_, name,
-                     preparation_.tally, live_status_, surroundings.ranks > 1);
+                     preparation_.tally, live_status_, environment.ranks > 1);
     estimates_.emplace(preparation_.source, plans().size(), name, options_.solve.solver.limits,
                        options_.solve.solver.kind);
     if (!plans().empty() && !store_->begin_unless_stopped()) throw StopRequested();
   }
 
   void open_store(ResultClaim claim, const Attributes& session) {
-    store_.emplace(std::move(claim), preparation_.store_plan(), session);
+    store_.emplace(std::move(claim), preparation_.result_file_spec(), session);
     const Attributes previous = store_->journaled_session();
     const auto end_of_previous = previous.find("end");
     awaited_compaction_ =
@@ -333,20 +333,19 @@ class Rank0 {
 }  // namespace
 
 int run_rank0(Link& link, BackgroundThread& thread, const RunOptions& options,
-              const RunEnvironment& surroundings, Log& logger) {
+              const RunEnvironment& environment, Log& logger) {
   const auto in_background = [&](std::function<void()> work) {
-    run_with_heartbeats(link, thread, surroundings.timeouts.heartbeat_interval_s(),
-                        std::move(work));
+    run_with_heartbeats(link, thread, environment.timeouts.heartbeat_interval_s(), std::move(work));
   };
   std::optional<Rank0> rank0;
   try {
-    in_background([&] { rank0.emplace(options, surroundings, logger); });
+    in_background([&] { rank0.emplace(options, environment, logger); });
   } catch (const StopRequested&) {
     throw RunError(fmt::format("stop requested before any plan could start; {}", more_time_hint));
   }
   int status = exit_failed;
   try {
-    rank0->solve(link, thread, surroundings.timeouts);
+    rank0->solve(link, thread, environment.timeouts);
     in_background([&] { status = rank0->close(); });
   } catch (...) {
     in_background([&] { rank0->record_exit_status(exit_failed); });

@@ -21,6 +21,6 @@ struct RunEnvironment {
 /// `thread`, so that the calling thread can send heartbeats to the workers all the time. Returns an
 /// ExitStatus. Throws UsageError or RunError.
 [[nodiscard]] int run_rank0(Link& link, BackgroundThread& thread, const RunOptions& options,
-                            const RunEnvironment& surroundings, Log& logger);
+                            const RunEnvironment& environment, Log& log);
 
 }  // namespace wallheat

@@ -17,17 +17,21 @@ namespace wallheat {
 struct SolverSetting {
   /// Solvers whose results depend on the setting.
   enum class Affects { all_solvers, iterates, steady };
-  /// Whether result files contain the setting. They lack the default of a setting that is younger
-  /// than the file format, and settings on which no bit of a result depends.
-  enum class Recorded { always, unless_default, never };
+  /// Whether result files contain the setting.
+  enum class Recorded {
+    always,
+    unless_default,  ///< for settings that are younger than the file format, so that old files
+                     ///< agree
+    never            ///< for settings that influence no bit of a result
+  };
 
   const char* name;        ///< in result files and in Python; the option has '-' in place of '_'
-  const char* value_name;  ///< in the help
+  const char* value_name;  ///< placeholder of the value in the help
   Affects affects;
   Recorded recorded;
   const char* help;
-  NumberRange range{};            ///< of a number
-  const char* default_text = "";  ///< in the help; empty: the default of the member
+  NumberRange range{};            ///< valid values, if the setting is a number
+  const char* default_text = "";  ///< the default as the help prints it; empty: that of the member
   bool has_default = true;        ///< false: the plans determine the value if it is not given
 
   /// Returns true if the result files of a solver contain the setting with this value.
@@ -53,10 +57,11 @@ constexpr auto values_of(SolverBackend) {
 constexpr auto values_of(Isa) { return std::array{Isa::baseline, Isa::avx2, Isa::avx512}; }
 
 // Each of these functions calls visit(setting, members...) for each of its settings, in the order
-// of the help. There is one member for each of the given records.
+// of the help. Pass one SolverOptions to visit each setting with its value, or two to compare them:
+// visit(setting, member of the first, member of the second).
 
-template <class... Record>
-void for_each_threshold(auto&& visit, Record&&... thresholds) {
+template <class... Options>
+void for_each_threshold(auto&& visit, Options&&... thresholds) {
   using enum SolverSetting::Affects;
   using enum SolverSetting::Recorded;
   constexpr NumberRange range{-max_magnitude, max_magnitude};
@@ -68,8 +73,8 @@ void for_each_threshold(auto&& visit, Record&&... thresholds) {
         thresholds.below...);
 }
 
-template <class... Record>
-void for_each_problem_setting(auto&& visit, Record&&... options) {
+template <class... Options>
+void for_each_problem_setting(auto&& visit, Options&&... options) {
   using enum SolverSetting::Affects;
   using enum SolverSetting::Recorded;
   visit(SolverSetting{"wall", "NOMINAL=DEGREES", all_solvers, unless_default,
@@ -83,8 +88,8 @@ void for_each_problem_setting(auto&& visit, Record&&... options) {
         options.door...);
 }
 
-template <class... Record>
-void for_each_method_setting(auto&& visit, Record&&... options) {
+template <class... Options>
+void for_each_method_setting(auto&& visit, Options&&... options) {
   using enum SolverSetting::Affects;
   using enum SolverSetting::Recorded;
   constexpr NumberRange not_negative{.min = 0}, positive{.min = 0, .is_above = true};

@@ -35,13 +35,13 @@ struct StoredResult {
 enum class RecordKind : std::uint32_t;
 struct Record;
 
-/// Writes a journal. All functions throw SystemError. After an exception, only the destructor may
-/// be called. Not thread-safe.
+/// Writes a journal. All functions throw SystemError if a system call fails. After an exception,
+/// only the destructor may be called. Not thread-safe.
 class JournalWriter {
  public:
   /// Creates the journal of session `number` of the result file with this ID, and syncs it. If
   /// journals with this or a higher number exist, the new journal has the next higher number.
-  JournalWriter(const std::filesystem::path& file, std::size_t number, FileId file_id,
+  JournalWriter(const std::filesystem::path& result_file, std::size_t number, FileId file_id,
                 const Attributes& session);
 
   [[nodiscard]] std::size_t number() const { return number_; }
@@ -56,8 +56,9 @@ class JournalWriter {
   /// survives a crash and a power loss. Throws RunError if the journal was fenced meanwhile,
   /// because then the results of the batch may be missing in the compacted file.
   void commit();
-  /// Removes the journal. Keeps it if a later journal exists, which a process may have created that
-  /// does not see the lock of this one, because a gap would look like a lost journal.
+  /// Removes the journal, unless one with a higher number exists: a gap in the numbers would look
+  /// like a lost journal. A higher number exists if another process did not see the lock of this
+  /// process.
   void remove();
 
  private:
@@ -73,9 +74,10 @@ class JournalWriter {
 
 /// Position of a result in a journal.
 struct JournalEntry {
-  std::uint64_t offset = 0;          ///< of its row, in bytes
-  std::uint32_t rooms = 0;           ///< number of rooms between the row and the field
-  std::uint32_t journal_number = 0;  ///< index, from 1, in the reader's list of journals; 0: none
+  std::uint64_t offset = 0;  ///< offset of its row, in bytes
+  std::uint32_t rooms = 0;   ///< number of rooms between the row and the field
+  /// Position of the journal in the list of Snapshot, from 1; 0: the row is in no journal.
+  std::uint32_t journal_position = 0;
 };
 
 /// Reads the intact records of a journal.
@@ -94,8 +96,9 @@ class JournalReader {
 
   [[nodiscard]] FileId file_id() const { return file_id_; }     ///< 0: no intact record exists
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }  ///< size of the file
-  /// Returns false if the file contains no intact record, and does not begin like a journal of
-  /// wallheat or like a journal after a power loss. Then it is a file of the user.
+  /// Returns true if the file contains an intact record, begins like a journal of wallheat, or
+  /// contains only zeros, as a journal does after a power loss. Any other file belongs to the user
+  /// and only has the name of a journal.
   [[nodiscard]] bool is_journal() const { return is_journal_; }
   [[nodiscard]] const Attributes& session() const { return session_; }
   /// Returns true if the session wrote its end record, so that its writer was not killed.

@@ -112,7 +112,7 @@ class Merge {
   void take(std::uint32_t number) {
     const auto& path = parts_[number];
     Snapshot snapshot = open_as_it_is(number);
-    if (!snapshot.has_ended())
+    if (!snapshot.ended_cleanly())
       report_.warnings.push_back(
           path.string() +
           " was not closed: its run is still writing it, or was killed; its current "

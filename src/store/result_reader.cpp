@@ -106,7 +106,7 @@ std::optional<Grid<double>> ResultReader::field(std::size_t index) const {
 }
 bool ResultReader::has_rooms() const { return impl_->snapshot().header().keeps_rooms(); }
 std::vector<RoomResult> ResultReader::rooms(std::size_t index) const { return impl_->rooms(index); }
-bool ResultReader::closed_cleanly() const { return impl_->snapshot().has_ended(); }
+bool ResultReader::closed_cleanly() const { return impl_->snapshot().ended_cleanly(); }
 bool ResultReader::is_compacted() const { return impl_->snapshot().journals() == 0; }
 const std::vector<std::string>& ResultReader::damage_messages() const {
   return impl_->snapshot().damage().messages;

@@ -205,7 +205,7 @@ void Snapshot::overlay(const ResultRow& row, const JournalEntry& entry) {
   JournalEntry& newest = entries_[*i];
   const auto this_journal = static_cast<std::uint32_t>(journals_.size());
   const bool has_result = is_solved(status_of(row));
-  if (!has_result && in_file.is_solved && newest.journal_number != this_journal) return;
+  if (!has_result && in_file.is_solved && newest.journal_position != this_journal) return;
   newest = {entry.offset, entry.rooms, this_journal};
   in_file.is_solved = has_result;
 }
@@ -246,7 +246,7 @@ std::uint64_t Snapshot::bytes() const {
   return bytes;
 }
 
-bool Snapshot::has_ended() const {
+bool Snapshot::ended_cleanly() const {
   return std::all_of(journals_.begin(), journals_.end(),
                      [](const JournalReader& journal) { return journal.ended_cleanly(); });
 }

@@ -39,9 +39,9 @@ struct MissingData {
 enum class JournalSet { all, fenced };
 
 /// A consistent view of a result file and its journals at one moment: the rows of the file,
-/// overlaid by the results of the journals. A snapshot changes nothing, and several threads may
-/// read it. Functions throw RunError or Hdf5Error, also if the file changes in a way that no
-/// wallheat process causes.
+/// overlaid by the results of the journals. It never writes to the files. Several threads may call
+/// const functions. Functions throw RunError or Hdf5Error, also if the file changes in a way that
+/// no wallheat process causes.
 class Snapshot {
  public:
   /// Takes a snapshot. `path` is as returned by result_path().
@@ -49,12 +49,13 @@ class Snapshot {
   Snapshot(Snapshot&&) = default;
   Snapshot& operator=(Snapshot&&) = default;
 
-  /// Rearranges the rows in the order of these plans. New plans are pending. Throws RunError if a
+  /// Puts the rows into the order of these plans. New plans are pending. Throws RunError if a
   /// solved row belongs to none of them.
   void reorder(const StringList& ids);
   [[nodiscard]] bool is_arranged() const { return is_arranged_; }
 
   [[nodiscard]] const ResultFile& file() const { return *file_; }
+  /// Moves the file out. Afterwards file() and functions that read rows must not be called.
   [[nodiscard]] std::unique_ptr<ResultFile> take_file() { return std::move(file_); }
   /// Returns the header of the file, with the sessions of the journals added.
   [[nodiscard]] const FileHeader& header() const { return header_; }
@@ -69,8 +70,9 @@ class Snapshot {
   [[nodiscard]] const std::vector<std::filesystem::path>& empty_journals() const {
     return empty_journals_;
   }
-  /// Returns false if a session whose journal is not absorbed is still running, or was killed.
-  [[nodiscard]] bool has_ended() const;
+  /// Returns true if every session whose journal is not absorbed has written its end record. If
+  /// not, a session is still running or was killed.
+  [[nodiscard]] bool ended_cleanly() const;
   [[nodiscard]] const Damage& damage() const { return damage_; }
   [[nodiscard]] Damage damage_with(const MissingData& missing) const;
 
@@ -82,7 +84,7 @@ class Snapshot {
   /// Returns the compressed field of a row; nullopt if it is damaged.
   [[nodiscard]] std::optional<std::vector<std::byte>> field(const ResultRow& row) const;
   /// Loads row i with its rooms and its field. If rooms or field are missing or damaged, records
-  /// that in `missing`, makes the row pending and returns false.
+  /// that in `missing`, sets `result.row` to pending and returns false.
   bool load(std::size_t i, StoredResult& result, MissingData& missing) const;
 
  private:
@@ -110,10 +112,10 @@ class Snapshot {
   }
   /// Returns the entry of row i in a journal; nullptr if the row of the file counts.
   [[nodiscard]] const JournalEntry* entry_of(std::size_t i) const {
-    return entries_.empty() || entries_[i].journal_number == 0 ? nullptr : &entries_[i];
+    return entries_.empty() || entries_[i].journal_position == 0 ? nullptr : &entries_[i];
   }
   [[nodiscard]] const JournalReader& journal_of(const JournalEntry& entry) const {
-    return journals_[entry.journal_number - 1];
+    return journals_[entry.journal_position - 1];
   }
   [[nodiscard]] bool has_lost_journal_data(const ResultRow& row) const;
   [[nodiscard]] ResultRow row_in_file(std::size_t i, ResultRow found) const;
@@ -140,9 +142,9 @@ class Snapshot {
 /// of the file if `ids` is null. Rows with damaged rooms or a damaged field become pending; they
 /// are returned. Returns nullopt if `stop` returned true.
 ///
-/// A kill at any moment loses nothing. Neither does a writer that does not see the lock of this
-/// process, because its journal is fenced before it is read. Needs free space for another copy of
-/// the file.
+/// Nothing is lost if the process is killed at any moment. Nothing is lost either if another
+/// process writes at the same time because it does not see the lock of this process: each journal
+/// is fenced before it is read. Needs free space for another copy of the file.
 std::optional<Damage> compact(const std::filesystem::path& path, const StringList* ids = nullptr,
                               const StopPredicate& stop = {});
 
@@ -155,8 +157,8 @@ void fence_journals(const std::filesystem::path& path, std::span<const FileId> f
 /// identify them, for FileHeader::replaced.
 [[nodiscard]] std::vector<Attributes> fence_replaced_journals(const std::filesystem::path& path);
 
-/// Removes the journals that a file with this header has absorbed or replaced, and syncs the
-/// directory.
+/// Removes the journals that a file with this header has absorbed, and those of a file that it
+/// replaced (FileHeader::replaced), and syncs the directory.
 void remove_superfluous_journals(const std::filesystem::path& path, const FileHeader& header);
 /// Returns true if the file has everything that a journal contains. Call journal.scan_identity()
 /// before.
