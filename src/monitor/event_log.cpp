@@ -176,9 +176,10 @@ std::vector<GpuTimesOfPlans> read_gpu_times(const std::filesystem::path& events,
       if (plans == by_id.end()) continue;
       any_event = true;
       if (!event.contains("gpu") || event.at("event") != "result") continue;
-      GpuPlanTimes& of_plan = (*plans->second)[event.at("id").get<std::string>()];
+      GpuPlanTimes of_plan;
       for_each_member<GpuPlanTimes>(
           [&](const auto& member) { event.at("gpu").at(member.name).get_to(member.of(of_plan)); });
+      (*plans->second)[event.at("id").get<std::string>()] = of_plan;
     } catch (const Json::exception&) {
       // an incomplete line, or an event of another version
     }

@@ -24,7 +24,7 @@ std::string solve_in_killed_session(const std::filesystem::path& file, const Tes
       .upload_s = 0.1, .kernel_s = 0.5, .download_s = 0.1, .wait_s = 0.7, .kernel = kernel};
   return Json{{"time", "2030-01-02T03:04:05.678Z"}, {"event", "result"},
               {"session_id", store.session_id()},   {"id", plan.ids[index]},
-              {"seconds", result.seconds},          {"gpu", to_json(times)}}
+              {"seconds", result.seconds},          {"gpu", times}}
              .dump() +
          "\n";
 }
@@ -56,6 +56,16 @@ TEST(Trace, AttributesGpuTimesToPlansOfKilledSessions) {
   }
   EXPECT_THAT(kernels,
               testing::UnorderedElementsAre("plan 0: first kernel", "plan 1: second kernel"));
+}
+
+TEST(Trace, SkipsGpuTimesOfOtherVersions) {
+  const TemporaryDirectory directory;
+  const auto file = directory / "results.h5";
+  std::string event = solve_in_killed_session(file, make_plan(1), 0, OpenMode::create, "a kernel");
+  const std::string last_member = R"(,"block":0)";
+  event.erase(event.find(last_member), last_member.size());
+  std::ofstream(directory / "events") << event;
+  EXPECT_TRUE(read_gpu_times(directory / "events", ResultReader(file).sessions()).front().empty());
 }
 
 }  // namespace
