@@ -16,9 +16,10 @@
 #   --workers N       workers per node (default: one, or one for each GPU)
 #   --memory GB       memory per node in units of 1024 MB (default: that of the
 #                     scheduler)
-#   --array N         submit an array of N jobs (sbatch --array=1-N), each of which
-#                     solves one shard of the plans, and a job that merges their
-#                     results; submit the array again to solve unfinished shards
+#   --array N         submit an array of N jobs (sbatch --array=1-N), each of
+#                     which solves one shard of the plans, and a job that merges
+#                     their results; submit the array again to solve unfinished
+#                     shards
 #   --max-running K   run at most K jobs of the array at a time (default: all)
 #   --take-over       let a job of the array that has solved its shard continue
 #                     with shards that no other job solves; failed plans are not

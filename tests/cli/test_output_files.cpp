@@ -241,7 +241,7 @@ TEST_F(OutputFilesTest, ReplacesOwnFilesWithOverwrite) {
                                {"killed.h5.wal0", "command"});
   shell("printf 'x%.0s' {1..5000} | dd of=killed.h5 conv=notrunc");
   const std::string overwrite = "run --data plates.zip --out killed.h5 --overwrite";
-  expect_error_without_changes(overwrite, 1, {"killed.h5", "remove it first"});
+  expect_error_without_changes(overwrite, 1, {"killed.h5", "remove"});
   shell("rm killed.h5");
   expect_error_without_changes(overwrite, 1, {"killed.h5.wal0", "--overwrite"});
   shell("rm killed.h5.wal0; wallheat " + overwrite);

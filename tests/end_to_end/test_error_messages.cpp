@@ -153,7 +153,7 @@ TEST_F(ErrorMessagesTest, NamesDataMissingFromResultFile) {
       {2, "export r.h5 --field 00002 -o x.csv", {"--field", "NAME.npy", "x.csv"}},
       {2, "export r.h5 -o x.json", {"NAME.csv", "NAME.xdmf", "--field", "NAME.npy", "x.json"}},
       {1, "export bare.h5 --field 00002 -o x.npy", {"bare.h5", "00002", "--save-fields"}},
-      {1, "export bare.h5 -o x.xdmf", {"bare.h5", "field", "--save-fields"}},
+      {1, "export bare.h5 -o x.xdmf", {"bare.h5", "fields", "--save-fields"}},
       {1, "export a:b.h5 -o x.xdmf", {"XDMF", "a:b.h5", "':'"}},
       {1, "export k.h5 -o x.xdmf", {"k.h5", "wallheat repair", "wallheat merge"}},
       {1, "export text", {path("text"), "HDF5"}},

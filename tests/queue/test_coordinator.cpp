@@ -132,7 +132,7 @@ TEST(Coordinator, ExcludesWorkerAfterSystemErrorsWithThreePlans) {
   run.report(1, system_errors({3}));
   const Event excluded = run.last(Kind::worker_excluded);
   EXPECT_EQ(excluded.worker->name(), "rank 1 on n1");
-  EXPECT_THAT(excluded.reason, Mentions({"3 plans", "3_domain.npy: EIO"}));
+  EXPECT_THAT(excluded.reason, Mentions({"3 consecutive plans", "3_domain.npy: EIO"}));
   EXPECT_THAT(run.coordinator.outbox.stop_requests, ElementsAre(1));
   EXPECT_THAT(run.assigned(), IsEmpty());
   for (const std::uint32_t plan : {1, 4, 5, 0, 2, 3}) run.report(2, solved(plan));
