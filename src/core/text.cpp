@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "core/printable_ascii.hpp"
+
 namespace wallheat {
 
 std::string format_repr(double value) {
@@ -81,6 +83,7 @@ void append_escaped(std::string& text, char letter) {
 }  // namespace
 
 std::string escape_control_chars(std::string_view text) {
+  if (is_printable_ascii(text)) return std::string(text);
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {

@@ -125,14 +125,15 @@ Json json_value(const Value& value) {
 /// Writes the rows of a table as an array of objects, one by one, because there may be too many for
 /// memory.
 void write_rows(const Table& table, std::ostream& out) {
+  std::vector<std::string> keys;
+  for (const Table::Column& column : table.columns) keys.push_back(json_line(column.key) + ": ");
   const char* separator = "[\n  ";
   table.for_each([&](const Table::Row& row) {
     out << std::exchange(separator, ",\n  ");
     const char* comma = "{";
     for (std::size_t i = 0; i < row.size(); ++i)
-      if (const Table::Column& column = table.columns.at(i); column.is_in_json())
-        out << std::exchange(comma, ", ") << json_line(column.key) << ": "
-            << json_line(json_value(row[i]));
+      if (table.columns.at(i).is_in_json())
+        out << std::exchange(comma, ", ") << keys[i] << json_line(json_value(row[i]));
     out << '}';
   });
   out << (*separator == '[' ? "[]" : "\n ]");

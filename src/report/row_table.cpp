@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <optional>
 #include <utility>
 
@@ -20,7 +21,11 @@ Value cell_of(const std::string& text) { return text; }
 Value cell_of(PlanStatus status) { return to_string(status); }
 Value cell_of(double value) { return value; }
 /// Returns the double with the same decimal digits as the float, not the nearest double.
-Value cell_of(float value) { return std::stod(fmt::format("{}", value)); }
+Value cell_of(float value) {
+  std::array<char, 32> text{};
+  const char* const end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+  return *parse_number<double>({text.data(), end});
+}
 /// Formats a hash as a string, because most readers parse numbers as doubles, which cannot
 /// represent every hash.
 Value cell_of(std::uint64_t hash) { return fmt::format("{:016x}", hash); }

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "core/input_file.hpp"
+#include "core/printable_ascii.hpp"
 #include "core/text.hpp"
 #include "view/spelling.hpp"
 
@@ -72,6 +73,7 @@ std::optional<std::size_t> stderr_columns() {
 }
 
 std::size_t display_width(std::string_view text) {
+  if (is_printable_ascii(text)) return text.size();
   // {fmt} pads to a width in columns, of which a wide character takes two.
   const std::size_t most = 2 * text.size();
   return text.size() + most - fmt::formatted_size("{:{}}", text, most);

@@ -1,5 +1,8 @@
+#include <array>
 #include <cctype>
 #include <cmath>
+#include <cstdio>
+#include <limits>
 #include <optional>
 
 #include "report/gnuplot.hpp"
@@ -74,6 +77,22 @@ TEST(ValueText, NamesMonthOfTime) {
   EXPECT_EQ(value_text("2030-01-02T03:04:05.678Z", time), "2 Jan 2030, 03:04:05 UTC");
   EXPECT_EQ(value_text("2031-12-31T23:59:59.999Z", time), "31 Dec 2031, 23:59:59 UTC");
   EXPECT_EQ(value_text("no\ntime", time), R"(no\ntime)") << "other text as it is, but escaped";
+}
+
+TEST(ValueText, RoundsLikePrintf) {
+  const auto printed = [](const char* format, int digits, double number) {
+    std::array<char, 512> text{};
+    std::snprintf(text.data(), text.size(), format, digits, number);
+    return std::string(text.data());
+  };
+  for (const double number : {0.0, -0.0, 0.5, 2.5, 99999.95, 1e-5, -123456.789, 2.0 / 3, 1e22,
+                              1e300, 5e-324, std::numeric_limits<double>::infinity()}) {
+    for (const int digits : {0, 1, 2, 6, 17, 100}) {
+      EXPECT_EQ(value_text(number, {ValueFormat::decimals, digits}),
+                printed("%.*f", digits, number));
+      EXPECT_EQ(value_text(number, {ValueFormat::digits, digits}), printed("%.*g", digits, number));
+    }
+  }
 }
 
 TEST(Report, OmitsShareOfZero) {
