@@ -7,7 +7,7 @@ import glob
 import os
 import pathlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 import h5py
 import numpy as np
@@ -18,33 +18,6 @@ if TYPE_CHECKING:
     import xarray
 
 
-class Settings(TypedDict, total=False):
-    """The settings of a run that determine its results. A setting that the solver does not use is missing."""
-
-    solver: str
-    """"jacobi", "fastforward" or "steady"."""
-    solver_version: str
-    tolerance: float
-    """°C; not for "steady"."""
-    norm: str
-    """Norm of delta if it is not "max": "l2"."""
-    accuracy: float
-    """°C; for "steady"."""
-    max_iterations: int
-    spacing: float
-    """Grid spacing of heat sources, if it is not 1."""
-    above: float
-    """Threshold of the columns *_above in °C."""
-    below: float
-    """Threshold of the columns *_below in °C."""
-    wall: str
-    """Wall overrides, such as "25=22", if there are any."""
-    rooms_door: int | str
-    """Door width in cells, or "auto"; only with --rooms."""
-
-
-_SETTING_TYPES = {"tolerance": float, "accuracy": float, "max_iterations": int, "spacing": float,
-                  "above": float, "below": float}
 _UNITS = {"mean_temp": "degree_Celsius", "min_temp": "degree_Celsius", "max_temp": "degree_Celsius",
           "std_temp": "degree_Celsius", "last_delta": "degree_Celsius", "error_bound": "degree_Celsius",
           "error_estimate": "degree_Celsius", "seconds": "s", "peak_memory": "byte", "field_bytes": "byte"}
@@ -57,7 +30,8 @@ class Results:
         describes the columns and their units; cells are counted by the thresholds settings["above"] and
         settings["below"]. Strings are str, and the status is one of "pending", "converged", "max_iterations", "empty"
         and "failed".
-    settings: the settings that determine the results, as numbers and strings: solver, tolerance and so on.
+    settings: the settings that determine the results: int, float, or str for all others and for solver_version. Those
+        that the solver does not use are missing.
     sessions: the attributes of each session (the first run, each resume), oldest first.
     """
 
@@ -68,7 +42,7 @@ class Results:
         with self._opened() as file:
             table = file["rows"][:]
             statuses = {number: word for word, number in h5py.check_enum_dtype(file["rows"].dtype["status"]).items()}
-            self.settings = _settings(_texts(file["settings"]))
+            self.settings = {name: _setting(name, text) for name, text in _texts(file["settings"]).items()}
             self.sessions = [_texts(file["sessions"][number]) for number in sorted(file["sessions"], key=int)]
         self.rows = pd.DataFrame({name: _column(table[name]) for name in table.dtype.names})
         self.rows["status"] = self.rows["status"].map(statuses)
@@ -173,15 +147,16 @@ def _texts(group: h5py.Group) -> dict[str, str]:
     return {name: text.decode(errors="surrogateescape") for name, text in group.attrs.items()}
 
 
-def _settings(texts: dict[str, str]) -> Settings:
-    """Converts the settings that are numbers. A setting that this version does not know remains a string."""
-    settings: dict[str, object] = dict(texts)
-    for name, number in _SETTING_TYPES.items():
-        if name in texts:
-            settings[name] = number(texts[name])
-    if settings.get("rooms_door", "auto") != "auto":
-        settings["rooms_door"] = int(texts["rooms_door"])
-    return settings  # type: ignore[return-value]
+def _setting(name: str, text: str) -> float | int | str:
+    """Returns a setting as a number if its text is one. wallheat writes each float64 with a point or an exponent."""
+    if name == "solver_version":
+        return text
+    for number in int, float:
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text
 
 
 def _attributes(column: str) -> dict[str, str]:
