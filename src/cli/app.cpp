@@ -41,8 +41,9 @@ class Output {
   /// --out), --size and --dpi if `figure`, the description of the picture, is not null; and --title
   /// of page and picture. This object must live as long as the options.
   Output(Options& options, OutMode out, const char* figure);
-  /// Writes the report, with the title of --title if that was given. Throws RunError, and
-  /// UsageError if the report has nothing in the requested format.
+  /// Writes the report and those that follow it, with the title of --title if that was given, and
+  /// leaves the last one in `report`. Throws RunError, and UsageError if the report has nothing in
+  /// the requested format.
   void put(Report& report) const;
 
  private:
@@ -126,15 +127,20 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
 }
 
 void Output::put(Report& report) const {
-  if (style_.title) report.title = *style_.title;
-  if (!out_.empty()) {
-    write_output(out_, [&](std::ostream& out) { write(report, out, false); });
-  } else {
-    write(report, std::cout, true);
+  for (;; report = report.next()) {
+    if (style_.title) report.title = *style_.title;
+    if (!out_.empty()) {
+      write_output(out_, [&](std::ostream& out) { write(report, out, false); });
+    } else {
+      write(report, std::cout, true);
+    }
+    if (!page_.empty()) write_output(page_, [&](std::ostream& out) { write_page(report, out); });
+    if (!picture_.empty())
+      write_output(picture_, draw(report, plot_format("plot", picture_), style_));
+    if (!report.next) return;
+    std::cout.flush();
+    flush_stdout();
   }
-  if (!page_.empty()) write_output(page_, [&](std::ostream& out) { write_page(report, out); });
-  if (!picture_.empty())
-    write_output(picture_, draw(report, plot_format("plot", picture_), style_));
 }
 
 struct Command {

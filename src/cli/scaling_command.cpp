@@ -61,9 +61,10 @@ Report scaling_command(Options& options) {
       "Amdahl's law fitted to the times. A worker is a thread that solves one plan at a time, or a "
       "GPU.\nFILE ... compares finished runs of the same plans by their wall times. If all runs "
       "had the same number of workers, it prints seconds per plan over the number of "
-      "plans.\n--replay FILE predicts the time of any number of workers from the seconds that each "
-      "plan took in one run, without the start and end of a run, waiting for files, and rank "
-      "0.\n--times analyses given times, such as those of a paper.",
+      "plans.\n--replay FILE predicts the time of any number of workers from the times of one run: "
+      "the CPU time of each plan, its waits for files and for rank 0, and the start and the end of "
+      "the run. If the run was killed, only the times of its plans are known, and each number "
+      "says that it is of the plans only.\n--times analyses given times, such as those of a paper.",
       {"wallheat scaling --replay results.h5", "wallheat scaling --times 1=212,2=140,4=105,8=145"});
   options.add("file", file(scaling.files, FileRole::results_in_use).positional(),
               "result file of a finished run (also as an argument); repeat for more");

@@ -135,4 +135,10 @@ inline constexpr double max_status_age_s = max_activity_age_s;
 /// `wallheat run --notify` receives.
 [[nodiscard]] Json to_json(const FileStatus& status);
 
+/// First bytes of every prometheus_text().
+inline constexpr const char* prometheus_magic = "# HELP wallheat_";
+/// Returns the status in Prometheus' text exposition format, as node_exporter's textfile collector
+/// reads it: one sample per file and metric, or per file and worker.
+[[nodiscard]] std::string prometheus_text(const FileStatus& status);
+
 }  // namespace wallheat

@@ -174,6 +174,12 @@ struct Report {
   std::vector<std::variant<Fact, Table, Note, Figure>> elements = {};
   /// Creates the report for a page, if the page contains more than this report.
   std::function<Report()> for_page = {};
+  /// The time after which a page reloads itself, in s; nullopt: never. Its program replaces the
+  /// page that often.
+  std::optional<double> reload_s = {};
+  /// Waits, and returns the next report of a command that follows something; null: this report is
+  /// the last. Each report is written like the only report of a command, to the same files.
+  std::function<Report()> next = {};
   int exit_status = 0;     ///< an ExitStatus
   std::string error = {};  ///< printed on stderr after everything else; empty: none
 

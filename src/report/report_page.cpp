@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -13,6 +14,7 @@
 #include "core/text.hpp"
 #include "report/gnuplot.hpp"
 #include "report/report.hpp"
+#include "view/time_text.hpp"
 
 namespace wallheat {
 
@@ -84,6 +86,14 @@ const std::string_view page_script = R"(
     place(line);
     return line;
   };
+  // A page that its program should have replaced several times, with a margin for other clocks.
+  const updated = document.getElementById('updated');
+  if (updated) {
+    const interval = Number(document.querySelector('meta[http-equiv=refresh]').content);
+    const age = (Date.now() - Date.parse(updated.querySelector('time').dateTime)) / 1000;
+    if (age > 60 + 3 * interval) updated.append(` It is out of date: it was not replaced for ${
+      Math.round(age / 60)} min, so 'wallheat status' has probably been stopped.`);
+  }
   document.querySelectorAll('.plot').forEach((plot, number) => {
     const svg = plot.querySelector('svg');
     button(line_of_buttons(line => plot.after(line)), 'Save as SVG', () => Object.assign(document.createElement('a'), {
@@ -167,14 +177,25 @@ std::optional<Svgs> svgs_of(const std::vector<const Report*>& reports) {
 
 class PageWriter {
  public:
-  PageWriter(const std::string& title, const std::vector<const Report*>& reports, std::ostream& out)
+  PageWriter(const std::string& title, const std::vector<const Report*>& reports, std::ostream& out,
+             std::optional<double> reload_s = {})
       : svgs_(svgs_of(reports)), out_(out) {
     out_ << "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
             "'unsafe-inline'; script-src 'nonce-wallheat'; img-src data:\">\n"
-            "<meta name=viewport content=\"width=device-width\">\n<title>"
-         << escape_html(title) << "</title>\n<style>" << page_css() << "</style></head>\n<body>\n";
-    out_ << "<h1>" << escape_html(title) << "</h1>\n";
+            "<meta name=viewport content=\"width=device-width\">\n";
+    // The interval in HTML is a whole number of seconds.
+    if (reload_s)
+      out_ << fmt::format("<meta http-equiv=refresh content={:.0f}>\n",
+                          std::max(1.0, std::ceil(*reload_s)));
+    out_ << "<title>" << escape_html(title) << "</title>\n<style>" << page_css()
+         << "</style></head>\n<body>\n<h1>" << escape_html(title) << "</h1>\n";
+    if (reload_s)
+      out_ << fmt::format(
+          "<p class=small id=updated>Updated <time datetime={0}>{0}</time>. This page reloads "
+          "itself "
+          "every {1}.</p>\n",
+          utc_now(), duration_text(*reload_s));
   }
 
   /// Writes a report below a heading, or without one if `heading` is empty.
@@ -333,7 +354,7 @@ std::string escape_html(std::string_view text) {
 
 void write_page(const Report& report, std::ostream& out) {
   const Report page = report.for_page ? report.for_page() : report;
-  PageWriter writer(report.title, {&page}, out);
+  PageWriter writer(report.title, {&page}, out, page.reload_s);
   writer.write(page);
   writer.end();
 }

@@ -13,7 +13,7 @@
 #include "core/text.hpp"
 #include "monitor/file_status.hpp"
 #include "monitor/run_progress.hpp"
-#include "report/compare.hpp"
+#include "report/row_table.hpp"
 #include "report/time_breakdown.hpp"
 #include "store/merge.hpp"
 #include "view/time_text.hpp"
@@ -49,9 +49,14 @@ std::optional<double> one_worker_seconds(const std::vector<ScalingPoint>& points
   return min;
 }
 
+double Scaling::LongestPlan::min_run_s() const {
+  const auto [start_s, wait_per_plan_s, end_s] = overheads.value_or(RunOverheads{});
+  return start_s + seconds + wait_per_plan_s + end_s;
+}
+
 double Scaling::limit() const {
   if (longest_plan)
-    return rows.front().speedup * rows.front().point.seconds / longest_plan->seconds;
+    return rows.front().speedup * rows.front().point.seconds / longest_plan->min_run_s();
   return largest_speedup(parallel_share);
 }
 
@@ -174,11 +179,14 @@ void add_note_on_shared_cores(const std::vector<ScalingPoint>& points, Report& r
       workers.size() == points.size() ? "all" : "the", fmt::join(workers, ", ")));
 }
 
+/// Returns true for a replay of a run whose start and end are unknown.
+bool is_of_plans_only(const std::vector<Scaling>& scalings) {
+  return scalings.front().longest_plan && !scalings.front().longest_plan->overheads;
+}
+
 Table table_of_points(const std::vector<Scaling>& scalings) {
-  // A replay only knows the solving times of plans; see scaling_command.cpp.
-  const bool is_replay = scalings.front().longest_plan.has_value();
   const auto name = [&](const char* text) {
-    return is_replay ? std::string("solving: ") + text : std::string(text);
+    return is_of_plans_only(scalings) ? std::string("plans only: ") + text : std::string(text);
   };
   Table table{
       "points",
@@ -192,7 +200,11 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
        {"efficiency_pct", name("efficiency"), {ValueFormat::decimals, 1, "%"}},
        {"parallel_share", "F", {ValueFormat::decimals, 3}},
        {"largest_speedup", "S(inf)", two_decimals},
-       json_only_column("cores_were_shared")}};
+       json_only_column("cores_were_shared"),
+       json_only_column("includes")}};
+  const char* const parts = is_of_plans_only(scalings)
+                                ? "plans, reading"
+                                : "start, plans, reading, waits for rank 0, end";
   for (const Scaling& scaling : scalings)
     for (const auto& [point, speedup, is_slower] : scaling.rows) {
       const auto workers = static_cast<double>(point.workers);
@@ -203,7 +215,8 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
                             point.workers, point.seconds, speedup, 100 * speedup / workers,
                             is_fitted ? Value(share) : Value(),
                             is_fitted ? Value(largest_speedup(share)) : Value(),
-                            is_fitted ? Value(point.cores_were_shared) : Value()});
+                            is_fitted ? Value(point.cores_were_shared) : Value(),
+                            is_fitted ? Value() : Value(parts)});
     }
   table.hide_constant_columns({});
   return table;
@@ -216,8 +229,12 @@ void add_remarks(const Scaling& scaling, Report& report) {
   if (is_replay)
     report.add_note(fmt::format(
         "{}: no more than {:.2f} times as fast as one worker: the longest plan takes "
-        "{} s; {} enough",
+        "{} s{}; {} enough",
         scaling.name, scaling.limit(), seconds_text(scaling.longest_plan->seconds),
+        scaling.longest_plan->overheads
+            ? fmt::format(", a run of it alone {} s",
+                          seconds_text(scaling.longest_plan->min_run_s()))
+            : " without the start and the end of the run",
         count_text(scaling.longest_plan->sufficient_workers, "worker is", "workers are")));
   std::vector<std::string> fast;
   for (const Scaling::Row& row : scaling.rows)
@@ -266,7 +283,7 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
   Figure figure{"speedups",
                 "strong scaling: " + source,
                 {"workers", Figure::Scale::powers_of_2},
-                {scalings.front().longest_plan ? "speed-up of solving" : "speed-up",
+                {is_of_plans_only(scalings) ? "speed-up of the plans only" : "speed-up",
                  Figure::Scale::powers_of_2}};
   double max = 2;
   for (const Scaling& scaling : scalings)
@@ -287,13 +304,15 @@ Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::strin
   for (const Scaling& scaling : scalings) {
     Figure::Series& points = figure.series.emplace_back();
     points.name = first.longest_plan ? scaling.name + ": replayed" : "measured";
+    if (is_of_plans_only(scalings)) points.name += ", plans only";
     for (const Scaling::Row& row : scaling.rows)
       points.add(static_cast<double>(row.point.workers), row.speedup);
   }
   const double share = first.parallel_share;
   if (first.longest_plan)
-    add_curve(fmt::format("limit {}, by the longest plan", limit_text(limit)), false,
-              [&](double workers) { return std::min(workers, limit); });
+    add_curve(fmt::format("limit {}, by the longest plan{}", limit_text(limit),
+                          first.longest_plan->overheads ? ", start and end" : ""),
+              false, [&](double workers) { return std::min(workers, limit); });
   else if (!std::isnan(share))
     add_curve(fmt::format("Amdahl with F = {:.3f}, S(inf) = {}", share, limit_text(limit)), false,
               [&](double workers) { return 1 / (1 - share + share / workers); });
@@ -345,7 +364,16 @@ Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
 
 namespace {
 
-std::vector<Scaling> replay(const ReplayQuery& query, const ResultReader& reader) {
+/// Returns the time of a plan in a replay: its CPU time and the time for which it waited for its
+/// files, without the time for which it waited for a core.
+double replayed_seconds(const PlanResult& row) {
+  const double on_core = single_core_seconds(row);
+  const auto reading = static_cast<double>(row.phases.read_s);
+  return on_core + std::clamp(row.seconds - on_core, 0.0, std::max(0.0, reading));
+}
+
+std::vector<Scaling> replay(const ReplayQuery& query, const ResultReader& reader,
+                            const std::optional<RunOverheads>& overheads) {
   const auto stored_with = worker_count(reader);
   if (query.slowdown > 1 && !stored_with)
     throw RunError(query.file +
@@ -353,26 +381,54 @@ std::vector<Scaling> replay(const ReplayQuery& query, const ResultReader& reader
                    "or differs between sessions");
   std::vector<double> seconds;
   reader.for_each_row([&](const PlanResult& row) {
-    if (row.status != PlanStatus::pending) seconds.push_back(single_core_seconds(row));
+    if (row.status != PlanStatus::pending) seconds.push_back(replayed_seconds(row));
   });
   if (seconds.empty()) throw RunError(query.file + " contains no solved plan to replay");
+  if (!(*std::ranges::max_element(seconds) > 0))
+    throw RunError(query.file + " contains no times of its plans to replay");
+  const auto [start_s, wait_per_plan_s, end_s] = overheads.value_or(RunOverheads{});
   std::vector<Scaling> scalings;
   for (const Schedule schedule : query.schedules) {
-    const Replay plans(seconds, schedule);
-    const auto slowdown_with = [&](std::size_t workers) {
-      return contention_factor(query.slowdown, stored_with.value_or(1), workers);
+    const auto replay_with = [&](std::size_t workers) {
+      const double factor = contention_factor(query.slowdown, stored_with.value_or(1), workers);
+      std::vector<double> durations;
+      for (const double plan_s : seconds) durations.push_back(plan_s * factor + wait_per_plan_s);
+      return Replay(std::move(durations), schedule);
     };
-    const double one_worker_s = plans.seconds(1) * slowdown_with(1);
-    if (!(one_worker_s > 0))
-      throw RunError(query.file + " contains no times of its plans to replay");
+    const Replay alone = replay_with(1);
+    const Replay together = replay_with(2);
+    const auto seconds_with = [&](std::size_t workers) {
+      return start_s + (workers > 1 ? together : alone).seconds(workers) + end_s;
+    };
     std::vector<ScalingPoint> points;
     for (const std::size_t workers : query.workers)
-      points.push_back({workers, plans.seconds(workers) * slowdown_with(workers)});
-    scalings.push_back(
-        scaling_of(std::string(to_string(schedule)), points, one_worker_s,
-                   {{plans.longest_plan_s() * slowdown_with(2), plans.sufficient_workers()}}));
+      points.push_back({workers, seconds_with(workers)});
+    scalings.push_back(scaling_of(
+        std::string(to_string(schedule)), points, seconds_with(1),
+        {{together.longest_plan_s() - wait_per_plan_s, together.sufficient_workers(), overheads}}));
   }
   return scalings;
+}
+
+/// Adds the times outside the plans that the replay includes, or why it includes none.
+void add_overheads(const std::optional<RunOverheads>& overheads, Report& report) {
+  const auto fact = [&](const char* key, const char* name, double RunOverheads::*seconds,
+                        const char* more) {
+    report.add_fact(key, name, overheads ? Value((*overheads).*seconds) : Value(),
+                    {ValueFormat::seconds, 0, "s"}, more);
+  };
+  fact("start_s", "start", &RunOverheads::start_s, ", until a worker starts its first plan");
+  fact("wait_per_plan_s", "wait for rank 0", &RunOverheads::wait_per_plan_s, " per plan");
+  fact("end_s", "end", &RunOverheads::end_s, ", after the last plan");
+  report.add_note(
+      overheads
+          ? "The times include, as measured in the replayed run: its start, its end, and for each "
+            "plan its CPU time, its waits for files and for rank 0. These waits may be longer with "
+            "more workers; this is not included."
+          : "The times are those of the plans only: their CPU time and their waits for files. The "
+            "start, the end and the waits for rank 0 are not included, because the file does not "
+            "contain them, as after a kill. With many workers or short plans a real run has a "
+            "lower speed-up and efficiency.");
 }
 
 }  // namespace
@@ -418,16 +474,13 @@ Report report_of_replay(const ReplayQuery& query, const ResultReader& reader) {
   std::string source = fmt::format("replay of {}", query.file);
   if (query.slowdown > 1)
     source += fmt::format(", plans {:g} times as long next to other workers", query.slowdown);
-  Report report = make_report(replay(query, reader), source);
-  report.add_json_fact("replayed", "solving");
-  Table& elsewhere = report.add(
-      table_of_seconds("thread_time", "time breakdown of all threads of the replayed run",
-                       thread_seconds_of(reader)));
+  const auto breakdowns = time_breakdowns(slot_timelines(rows_of(reader)), reader.sessions());
+  const auto overheads = overheads_of(breakdowns);
+  Report report = make_report(replay(query, reader, overheads), source);
+  add_overheads(overheads, report);
+  Table& elsewhere = report.add(table_of_seconds(
+      "thread_time", "time breakdown of all threads of the replayed run", sum_of(breakdowns)));
   std::erase_if(elsewhere.rows, [](const Table::Row& row) { return row.at(1) == Value(0.0); });
-  report.add_note(
-      "The times are those of the plans only (their CPU time, if it is known). A real run also "
-      "starts, waits for files and for rank 0, and ends. These times are not included here, so "
-      "with many workers or short plans a real run has a lower speed-up and efficiency.");
   if (query.slowdown == 1)
     report.add_note(
         "every plan is assumed to take as long next to other workers as in the stored run; use "

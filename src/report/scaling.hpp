@@ -8,6 +8,7 @@
 
 #include "forecast/replay.hpp"
 #include "report/report.hpp"
+#include "report/time_breakdown.hpp"
 #include "wallheat/result_reader.hpp"
 
 namespace wallheat {
@@ -36,6 +37,12 @@ struct Scaling {
   struct LongestPlan {
     double seconds = 0;
     std::size_t sufficient_workers = 0;  ///< more workers do not reduce the time
+    /// Included in all times of the replay; nullopt: unknown, and the times are those of the plans
+    /// only.
+    std::optional<RunOverheads> overheads = {};
+
+    /// Returns the time of a run with unlimited workers.
+    [[nodiscard]] double min_run_s() const;
   };
   std::string name;  ///< name of a schedule in a replay; otherwise empty
   /// Ascending by workers; of several times for a number of workers, the shortest.

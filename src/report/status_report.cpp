@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <string>
@@ -120,8 +121,8 @@ std::string states_text(const FileStatus& status) {
 }
 
 /// Returns a table with the rows of the JSON of the status, and a column with the names of the
-/// parts before the given columns. Members without a column get one for JSON only. Text output
-/// contains the table if it has a name.
+/// parts before the given columns. Members without a column get one for JSON only. Text output and
+/// pages contain the table if it has a name.
 Table table_of(const FileStatus& status, const Json& json, const char* key, const char* name,
                std::vector<Table::Column> columns) {
   columns.insert(columns.begin(), {"part", "shard"});
@@ -151,11 +152,11 @@ Table shard_table(const FileStatus& status, const Json& json) {
   return table;
 }
 
-/// Adds the workers. Text output contains those of a single file.
+/// Adds the workers. Text output contains those of a single file; pages contain all.
 void add_workers(Report& report, const FileStatus& status, const Json& json) {
   const bool any_is_running = status.state() == RunState::being_written;
   const auto heading = [&](const char* living, const char* dead) {
-    return status.is_array() ? "" : any_is_running ? living : dead;
+    return any_is_running ? living : dead;
   };
   std::vector<Table::Column> columns{
       {"rank", "rank"},       {"host", "host"},
@@ -177,15 +178,18 @@ void add_workers(Report& report, const FileStatus& status, const Json& json) {
       (*row++)[gpu_column] = gpu_text(worker.gpu.value_or(GpuSample{}));
     }
   if (!any_gpu) workers.columns[gpu_column].hide();
+  workers.is_collapsed = status.is_array();
   report.add(std::move(workers));
-  report.add(table_of(status, json, "running_plans",
-                      heading("plans in progress", "plans in progress at the last message"),
-                      {{"rank", "rank"},
-                       {"worker", "worker"},
-                       {"id", "plan"},
-                       {"seconds", "for", {ValueFormat::duration}},
-                       {"iterations", "iterations"},
-                       {"delta", "delta", {ValueFormat::digits, 2, "°C"}}}));
+  report
+      .add(table_of(status, json, "running_plans",
+                    heading("plans in progress", "plans in progress at the last message"),
+                    {{"rank", "rank"},
+                     {"worker", "worker"},
+                     {"id", "plan"},
+                     {"seconds", "for", {ValueFormat::duration}},
+                     {"iterations", "iterations"},
+                     {"delta", "delta", {ValueFormat::digits, 2, "°C"}}}))
+      .is_collapsed = status.is_array();
 }
 
 Table table_of_reasons(const FileStatus& status) {
@@ -241,8 +245,10 @@ Report make_report(const FileStatus& status, bool why) {
   add_facts(report, status, json);
   report.add(shard_table(status, json));
   add_workers(report, status, json);
-  report.add(table_of(status, json, "failed_plans", status.is_array() ? "" : "failed plans",
-                      {{"id", "plan"}, {"attempts", "attempts"}, {"error", "error"}}));
+  report
+      .add(table_of(status, json, "failed_plans", "failed plans",
+                    {{"id", "plan"}, {"attempts", "attempts"}, {"error", "error"}}))
+      .is_collapsed = status.is_array();
   if (!why) return report;
   const Table& reasons = report.add(table_of_reasons(status));
   if (reasons.rows.empty()) report.add_note("every plan was solved at the first attempt");
@@ -256,6 +262,46 @@ std::string one_line_text(const FileStatus& status) {
       plans.failed, plans.pending, running_text(plans),
       plans.plans_per_s.value_or(0) > 0 ? ", " + rate_text(*plans.plans_per_s) : "",
       plans.seconds_left ? fmt::format(", {} left", duration_text(*plans.seconds_left)) : "");
+}
+
+void ProgressHistory::add(double elapsed_s, const PlanCounts& plans) {
+  // Keeps every second point if there are more than a page can show.
+  constexpr std::size_t max_points = 1000;
+  if (seconds_.size() == max_points)
+    for (std::vector<double>* series : {&seconds_, &done_}) {
+      for (std::size_t i = 1; 2 * i < max_points; ++i) (*series)[i] = (*series)[2 * i];
+      series->resize(max_points / 2);
+    }
+  seconds_.push_back(elapsed_s);
+  done_.push_back(static_cast<double>(plans.solved + plans.failed));
+}
+
+Report ProgressHistory::page(const FileStatus& status) const {
+  Report page = make_report(status);
+  const PlanCounts& plans = status.plans;
+  const std::size_t total = plans.solved + plans.failed + plans.pending;
+  const double share =
+      total > 0 ? static_cast<double>(plans.solved + plans.failed) / static_cast<double>(total) : 0;
+  page.title = fmt::format("{:.0f} % of {}", std::floor(100 * share),
+                           page.title.empty() ? count_text(total, "plan") : page.title);
+  if (seconds_.size() < 2) return page;
+  constexpr double hour_s = 3600;
+  const bool is_long = seconds_.back() > 2 * hour_s;
+  Figure figure{"progress",
+                "plans with a result",
+                {is_long ? "hours since this page was begun" : "s since this page was begun"},
+                {"plans"}};
+  figure.y.from = 0;
+  figure.y.to = static_cast<double>(total);
+  Figure::Series& curve = figure.series.emplace_back();
+  curve.mark = Figure::Mark::line;
+  for (std::size_t i = 0; i < seconds_.size(); ++i)
+    curve.add(is_long ? seconds_[i] / hour_s : seconds_[i], done_[i]);
+  // The figure follows the facts.
+  const auto first_table = std::ranges::find_if(
+      page.elements, [](const auto& part) { return std::holds_alternative<Table>(part); });
+  page.elements.insert(first_table, std::move(figure));
+  return page;
 }
 
 }  // namespace wallheat

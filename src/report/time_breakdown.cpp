@@ -102,6 +102,7 @@ namespace {
 /// Times of the plans in the slots of a session, and of the gaps between them.
 struct SlotTimes {
   std::size_t slots = 0;
+  std::size_t plans = 0;
   PhaseSeconds in_plans{};
   double other_in_plans = 0;
   double before_first = 0;
@@ -135,6 +136,7 @@ void add_slot(const SlotTimeline& slot, double wall_s, SlotTimes& times) {
   times.after_last += wall_s - end;
   times.last_end = std::max(times.last_end, end);
   times.cpu += slot.cpu_s;
+  times.plans += slot.plans.size();
   ++times.slots;
 }
 
@@ -205,6 +207,10 @@ std::vector<TimeBreakdown> time_breakdowns(const std::vector<SlotTimeline>& slot
     const double repeated = taken("repeated_seconds");
     const double abandoned = taken("abandoned_seconds");
     const double between = std::min(sum.between, gaps);
+    breakdown.start_s = sum.before_first / static_cast<double>(sum.slots);
+    breakdown.end_s = breakdown.wall_s - sum.last_end;
+    breakdown.between_s = between;
+    breakdown.gaps = sum.plans - sum.slots;
     const auto& [reading, hashing, solving, statistics, compressing] = sum.in_plans;
     add_solving(facts, solving, breakdown.seconds);
     breakdown.seconds.insert(breakdown.seconds.end(),
@@ -235,6 +241,20 @@ NamedSeconds sum_of(const std::vector<TimeBreakdown>& breakdowns) {
     }
   }
   return sum;
+}
+
+std::optional<RunOverheads> overheads_of(const std::vector<TimeBreakdown>& breakdowns) {
+  if (breakdowns.empty()) return std::nullopt;
+  RunOverheads mean;
+  std::size_t gaps = 0;
+  for (const TimeBreakdown& breakdown : breakdowns) {
+    mean.start_s += breakdown.start_s / static_cast<double>(breakdowns.size());
+    mean.end_s += breakdown.end_s / static_cast<double>(breakdowns.size());
+    mean.wait_per_plan_s += breakdown.between_s;
+    gaps += breakdown.gaps;
+  }
+  mean.wait_per_plan_s /= static_cast<double>(std::max<std::size_t>(gaps, 1));
+  return mean;
 }
 
 std::vector<double> busy_shares(const SlotTimeline& slot, double wall_s, std::size_t bins) {

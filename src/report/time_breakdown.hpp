@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -85,6 +86,10 @@ struct TimeBreakdown {
   double wall_s = 0;
   NamedSeconds seconds = {};  ///< categories; the same in each time breakdown
   double cpu_s = 0;           ///< CPU time of the plans of these threads
+  double start_s = 0;         ///< from the start of the session to the first plan of a slot; mean
+  double end_s = 0;           ///< from the end of the last plan to the end of the session
+  double between_s = 0;       ///< sum of the gaps between two plans of a slot
+  std::size_t gaps = 0;       ///< number of these gaps
 
   [[nodiscard]] double total_s() const { return static_cast<double>(threads) * wall_s; }
 };
@@ -96,6 +101,16 @@ struct TimeBreakdown {
 
 /// Returns the sum of each category; an empty list if there are no time breakdowns.
 [[nodiscard]] NamedSeconds sum_of(const std::vector<TimeBreakdown>& breakdowns);
+
+/// Times of a run outside its plans. All are means over its sessions.
+struct RunOverheads {
+  double start_s = 0;          ///< from the start of a session to the first plan of a slot
+  double wait_per_plan_s = 0;  ///< between two plans of a slot, which waits for rank 0
+  double end_s = 0;            ///< from the end of the last plan to the end of the session
+};
+/// Returns nullopt if there are no time breakdowns.
+[[nodiscard]] std::optional<RunOverheads> overheads_of(
+    const std::vector<TimeBreakdown>& breakdowns);
 
 /// Returns the share of time in which a slot was solving plans, in `bins` equal intervals from 0 to
 /// wall_s.

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Opens pages of `wallheat summary` and `wallheat compare` in Chromium, without network.
+"""Opens pages of `wallheat summary`, `wallheat compare` and `wallheat status` in Chromium, without network.
 
   test_report_page.py WALLHEAT [--plans N]
 
 Requires that no script fails, that the page requests nothing from the network, that nothing is cut off on the right at 1280
 and 400 pixels and on paper, that figures keep their size and have an alternative text, that the headings have levels, and
-that the page contains its facts without JavaScript. A page with planted problems is checked first: each must be found. Exit
+that the page contains its facts without JavaScript. The page of a run in progress must reload itself, show when it is out
+of date, and stay as it is after the end of the run. A page with planted problems is checked first: each must be found. Exit
 status: 0 success, 1 problems, 77 skipped, with the reason on stdout.
 """
 
@@ -18,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 # The least numbers of headings, figures and tables of a page.
 SUMMARY_ELEMENTS = {"heading": 12, "figure": 5, "table": 8}
@@ -56,11 +58,12 @@ for (const sheet of document.styleSheets)
 document.documentElement.style.width = document.body.style.width = '700px';
 for (const box of all('.scroll'))
   if (box.scrollWidth > box.clientWidth + 1) found.push(`cut off on paper: ${box.scrollWidth} of ${box.clientWidth} pixels`);
-parent.postMessage({found, saved, sorted, second: rows().length, ground}, '*');
+parent.postMessage({found, saved, sorted, second: rows().length, ground, text: document.body.innerText}, '*');
 }));</script>"""
 # A window of Chromium is at least 500 pixels wide; a frame may be narrower.
 FRAME = """<!doctype html><title>no report</title><body style='margin:0'><script>
-addEventListener('message', event => document.title = 'report ' + JSON.stringify(event.data));</script>
+let loads = 0;
+addEventListener('message', event => document.title = 'report ' + JSON.stringify({{loads: ++loads, ...event.data}}));</script>
 <iframe src='{}' style='width:{}px;height:{}px;border:0'></iframe>"""
 
 
@@ -110,6 +113,60 @@ def facts_of_comparison(comparison):
     return facts + [f"{row['name']} {row['workers']}" for row in comparison["times"]] + ["100.00"]
 
 
+def wait_until(condition, what):
+    """Polls until the condition holds."""
+    deadline = time.monotonic() + 300
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited five minutes for {what}")
+        time.sleep(0.05)
+
+
+def problems_of_live_page(program, directory):
+    """Returns the messages about the page of `wallheat status --watch --page`, while a run solves plans and after its end.
+    One plan takes many minutes, the others end soon, and one of them is damaged."""
+    def wallheat(*words):
+        return subprocess.run([program, *map(str, words)], cwd=directory, check=False, stdout=subprocess.PIPE, text=True).stdout
+
+    for plans, count, size in ("live", 3, 16), ("slow", 1, 1500):
+        wallheat("generate", "--out", plans, "--count", count, "--size", size)
+    for file in (directory / "slow").glob("0*.npy"):
+        file.rename(directory / "live" / f"slow{file.name}")
+    (directory / "live" / "00002_interior.npy").write_bytes(b"damaged")
+    (directory / "live" / "building_ids.txt").unlink()
+    page = directory / "live.html"
+    run = [program, "run", "--data", "live", "--out", "live.h5", "--tolerance", "0", "--max-iterations", "2000000",
+           "--threads", "2", "--device", "cpu", "--progress", "none", "--log-level", "error"]
+    with subprocess.Popen(run, cwd=directory) as running:
+        try:
+            wait_until((directory / "live.h5").exists, "the result file")
+            wait_until(lambda: json.loads(wallheat("status", "live.h5", "--json") or "{}").get("pending") == 1,
+                       "the end of the other plans")
+            watch = [program, "status", "live.h5", "--watch", "--interval", "1", "--page", "live.html"]
+            with subprocess.Popen(watch, cwd=directory, stdout=subprocess.DEVNULL) as watching:
+                wait_until(lambda: page.exists() and "<svg" in page.read_text(), "the page with its figure")
+                problems = problems_of(page, ["75 % of live.h5", "slow00001", "00002", "cpu"],
+                                       {"heading": 4, "table": 4, "figure": 1}, 0)
+                report = open_page(page, 1280, False)
+                if report["loads"] < 3:
+                    problems.append(f"{page.name} did not reload itself: {report['loads']} loads in ten seconds")
+                if "out of date" in report["text"]:
+                    problems.append(f"{page.name} is out of date although it was just written")
+                old = page.with_name("old.html")
+                old.write_text(re.sub(r"<time datetime=\S+?>", "<time datetime=2020-01-01T00:00:00.000Z>", page.read_text()))
+                if "out of date" not in open_page(old, 400, False)["text"]:
+                    problems.append("a page that was not replaced for years does not say that it is out of date")
+                running.terminate()
+                watching.wait(timeout=300)
+        finally:
+            running.terminate()
+    problems += problems_of(page, ["75 % of live.h5", "00002", "closed"], {"heading": 2, "table": 2}, 0)
+    report = open_page(page, 1280, False)
+    if report["loads"] != 1:
+        problems.append(f"{page.name} reloads itself after the end of the run: {report['loads']} loads")
+    return problems
+
+
 def problems_of(page, facts, elements, plans):
     """Returns the messages about a page. Checks the table of plans if `plans` is their number, not 0."""
     source = page.read_text()
@@ -127,7 +184,7 @@ def problems_of(page, facts, elements, plans):
             grounds.add(report["ground"])
     if len(grounds) != 2:
         problems.append(f"background colours of light and dark: {grounds}")
-    if not report["saved"] or any(not re.match(r"figure-\d+.svg data:image/svg", saved) for saved in report["saved"]):
+    if elements.get("figure") and not report["saved"] or any(not re.match(r"figure-\d+.svg data:image/svg", saved) for saved in report["saved"]):
         problems.append(f"saved files: {report['saved']}")
     if plans:
         means = [float(line.split("\t")[2]) for line in
@@ -176,6 +233,7 @@ def main():
                                 arguments.plans)
         problems += problems_of(directory / "compared.html", facts_of_comparison(comparison), COMPARISON_ELEMENTS, 0)
         problems += problems_of(directory / "plan.html", ["plan 00001"], {"heading": 2, "figure": 1, "table": 2}, 0)
+        problems += problems_of_live_page(arguments.wallheat, directory)
         problems += [f"wide.html: {found}" for found in open_page(directory / "wide.html", 1280, False)["found"]]
     print("\n".join(problems))
     sys.exit(1 if problems else 0)

@@ -39,6 +39,7 @@ const std::vector<Output>& all_outputs() {
       {"export r.h5 --overwrite --out OUT", {"r.h5"}, ".xdmf"},
       {"export r.h5 --field 00001 --overwrite --out OUT", {"r.h5"}},
       {"status r.h5 --overwrite --out OUT", {"r.h5", "r.h5.wal0"}},
+      {"status r.h5 --overwrite --metrics OUT", {"r.h5", "r.h5.wal0"}},
       {"page one.json --overwrite --out OUT", {"one.json"}},
       {"trace r.h5 --events events --overwrite --out OUT", {"r.h5", "events"}},
       {"compare r.h5 r.csv --overwrite --plot OUT", {"r.h5", "r.csv"}, ".png"},

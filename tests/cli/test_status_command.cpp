@@ -5,6 +5,9 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
 
 #include "monitor/run_status.hpp"
 #include "store/result_store.hpp"
@@ -83,9 +86,11 @@ class StatusCommandTest : public testing::Test {
     status.left = 3;
     status.running = 1;
     status.seconds_left = 200;
+    status.worker_states = {{"working", 1}, {"lost", 1}, {"idle", 1}};
     status.workers = {{1, "node7", "cpu avx2", 8, 15, 0.25, "working", {{"c", 512, 0.125, 3.5}}},
                       {3, "node9", "cpu avx2", 8, 15, 31, "lost", {{"d", 7, 0.5, 30}}},
                       {2, "node8", "gpu", 1, 90, 0.25, "idle", {}, GpuSample{.power_w = 512}}};
+    status.workers.front().peak_memory = 27'000'832;
     write_run_status(status_file(file_), status);
   }
   /// Writes the lock file of a process on another host, which this host cannot check.
@@ -131,6 +136,11 @@ class StatusCommandTest : public testing::Test {
     return reasons;
   }
 
+  [[nodiscard]] std::string read(const std::string& name) const {
+    std::ifstream in(directory_ / name);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
   TemporaryDirectory directory_;
   std::string file_ = directory_ / "results.h5";
 };
@@ -170,6 +180,103 @@ TEST_F(StatusCommandTest, PrintsLinePerPollUntilFileIsClosed) {
   const std::string out = watching.out();
   const std::string last_line = out.substr(out.rfind('\n', out.size() - 2) + 1);
   EXPECT_THAT(last_line, Mentions({"closed", "3 solved", "1 failed", "0 pending", "1.50 plans/s"}));
+}
+
+TEST_F(StatusCommandTest, RewritesPageUntilFileIsClosed) {
+  auto results = create();
+  write_status();
+  Process watching({WALLHEAT_PROGRAM, "status", file_, "--watch", "--interval", "0.01", "--page",
+                    directory_ / "live.html", "--metrics", directory_ / "live.prom"});
+  const auto wait_for = [&](const std::string& name, const std::string& fact) {
+    wait_until(fact + " in " + name, [&] { return contains_fact(read(name), fact); });
+  };
+  wait_for("live.html", "0 % of results.h5");
+  EXPECT_THAT(read("live.html"), Mentions({"<meta http-equiv=refresh", "node7", "node9", "lost",
+                                           "12.5 plans/s", "3 min 20 s"}));
+  wait_for("live.prom", "wallheat_plans_solved_total");
+  store(results, 0, PlanStatus::failed);
+  wait_for("live.html", "plan a: a wall is missing");
+  for (std::uint32_t index = 1; index < 4; ++index) store(results, index, PlanStatus::converged);
+  // Whenever a page is read, it is complete.
+  wait_until("the page of the last plan; the run retries the failed one", [&] {
+    const std::string page = read("live.html");
+    EXPECT_THAT(page, AllOf(StartsWith("<!doctype html>"), EndsWith("</html>\n")));
+    EXPECT_THAT(read("live.prom"), AllOf(StartsWith("# HELP "), EndsWith("\n")));
+    return contains_fact(page, "75 % of results.h5");
+  });
+  EXPECT_THAT(read("live.html"), Mentions("<meta http-equiv=refresh"));
+  close(results);
+  EXPECT_EQ(watching.wait(), 3);
+  EXPECT_THAT(read("live.html"),
+              AllOf(Not(HasSubstr("<meta http-equiv=refresh")), Mentions("closed")));
+  EXPECT_THAT(read("live.prom"), HasSubstr("state=\"closed\"} 1\n"));
+  for (const auto& entry : std::filesystem::directory_iterator(directory_.path()))
+    EXPECT_THAT(entry.path().string(), Not(HasSubstr(".new-")));
+}
+
+/// A strict parser of Prometheus' text exposition format. Returns the value of each series.
+std::map<std::string, double> parse_metrics(const std::string& text) {
+  const std::regex help("# HELP ([a-z_]+) [^\\\\]+");
+  const std::regex type("# TYPE ([a-z_]+) (counter|gauge)");
+  const std::regex sample(
+      R"re((([a-z_]+)\{[a-z]+="(?:[^"\\]|\\["\\])*"(?:,[a-z]+="(?:[^"\\]|\\["\\])*")*\}) ([-+.e0-9]+))re");
+  std::map<std::string, double> series;
+  std::set<std::string> names;
+  std::string name;
+  std::istringstream lines(text);
+  std::smatch match;
+  EXPECT_THAT(text, EndsWith("\n"));
+  for (std::string line; std::getline(lines, line);) {
+    if (std::regex_match(line, match, help)) {
+      name = match[1];
+      EXPECT_TRUE(names.insert(name).second) << name << " is not one group of lines";
+      EXPECT_TRUE(std::getline(lines, line) && std::regex_match(line, match, type)) << line;
+      EXPECT_EQ(match[1], name);
+      EXPECT_EQ(match[2] == "counter", name.ends_with("_total")) << line;
+    } else if (std::regex_match(line, match, sample)) {
+      EXPECT_EQ(match[2], name) << line;
+      EXPECT_TRUE(series.emplace(match[1], std::stod(match[3])).second) << line;
+    } else {
+      ADD_FAILURE() << "not a line of the format: " << line;
+    }
+  }
+  return series;
+}
+
+TEST_F(StatusCommandTest, WritesMetricsForPrometheus) {
+  file_ = directory_ / "odd \"\\ name.h5";
+  auto results = create();
+  store(results, 0, PlanStatus::converged);
+  store(results, 1, PlanStatus::failed);
+  write_status();
+  expect_output(75, testing::_, {"--metrics", directory_ / "m.prom"});
+  const auto series = parse_metrics(read("m.prom"));
+  const std::string file = "file=\"" + (directory_.path() / R"(odd \"\\ name.h5)").string() + "\"";
+  const auto value = [&](const std::string& name, const std::string& labels = "") {
+    const auto found = series.find("wallheat_" + name + "{" + file + labels + "}");
+    return found == series.end() ? -1 : found->second;
+  };
+  EXPECT_EQ(value("plans"), 4);
+  EXPECT_EQ(value("plans_solved_total"), 1);
+  EXPECT_EQ(value("plans_pending"), 3) << "the run retries the failed plan";
+  EXPECT_EQ(value("plans_running"), 1);
+  EXPECT_EQ(value("remaining_seconds"), 200);
+  EXPECT_EQ(value("run_state", ",state=\"being written\""), 1);
+  EXPECT_EQ(value("run_state", ",state=\"killed\""), 0);
+  EXPECT_EQ(value("workers", ",state=\"lost\""), 1);
+  const std::string worker = R"(,rank="1",host="node7",device="cpu avx2")";
+  EXPECT_EQ(value("worker_plans_total", worker), 15);
+  EXPECT_EQ(value("worker_peak_memory_bytes", worker), 27'000'832);
+  EXPECT_GE(value("heartbeat_age_seconds"), 0);
+  if (std::system("command -v promtool > /dev/null") == 0) {
+    const std::string check = "promtool check metrics < '" + (directory_ / "m.prom").string() + "'";
+    EXPECT_EQ(std::system(check.c_str()), 0);
+  }
+  // Cron may replace its own file, but no other.
+  expect_output(1, testing::_, {"--metrics", directory_ / "m.prom"});
+  expect_output(75, testing::_, {"--metrics", directory_ / "m.prom", "--overwrite"});
+  std::ofstream(directory_ / "other.prom") << "# HELP node_load1 1m load average.\n";
+  expect_output(1, testing::_, {"--metrics", directory_ / "other.prom", "--overwrite"});
 }
 
 TEST_F(StatusCommandTest, ReportsOnlyLastSessionWithSessionOption) {

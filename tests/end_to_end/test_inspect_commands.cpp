@@ -99,15 +99,10 @@ TEST_F(InspectCommandsTest, MeasuresOrPredictsScaling) {
   ASSERT_EQ(sizes["points"].size(), 2U);
   EXPECT_EQ(sizes["points"][0]["plans"], 2);
   EXPECT_EQ(sizes["points"][1]["plans"], 6);
-  const auto seconds = [&](const std::string& more) {
-    return Json::parse(shell("wallheat scaling --replay r.h5 --workers 2 --json" + more)
-                           .out)["points"][0]["seconds"]
-        .get<double>();
-  };
-  EXPECT_DOUBLE_EQ(seconds(" --slowdown 1.25"), 1.25 * seconds(""));
-  const Finished replay = shell("wallheat scaling --replay r.h5 --workers 1,2");
-  EXPECT_THAT(lines_of(replay.out).front(), Mentions({"solving: time s", "solving: speed-up"}));
-  EXPECT_THAT(replay.out, Mentions({"rank 0", "start", "reading"}));
+  const Json replay = Json::parse(shell("wallheat scaling --replay r.h5 --workers 2 --json").out);
+  EXPECT_GT(replay["start_s"], 0) << "a run does not start in no time";
+  EXPECT_GT(replay["points"][0]["seconds"].get<double>(),
+            replay["start_s"].get<double>() + replay["end_s"].get<double>());
   EXPECT_THAT(lines_of(shell("wallheat scaling --times 1=212,2=140,3=110,4=105,8=145").out),
               Contains(Mentions({"4", "105.00", "2.02", "50.5", "0.673", "3.06"})));
 }

@@ -6,6 +6,7 @@ Exit status: 0 success; 1 failure; 77 the module, h5py or pandas is not installe
 """
 
 import decimal
+import importlib.util
 import json
 import math
 import os
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from concurrent.futures import ThreadPoolExecutor
 
 try:
@@ -314,7 +316,7 @@ class ResultFiles(unittest.TestCase):
             self.assertEqual(found["index"], position)
             # The thresholds of the counts are settings in Python, not columns.
             for threshold in ("above", "below"):
-                self.assertEqual(float(results.settings[threshold]), expected.pop(threshold))
+                self.assertEqual(results.settings[threshold], expected.pop(threshold))
             for column, value in expected.items():
                 got = f"{found[column]:016x}" if column == "input_hash" else found[column]
                 if value is None:
@@ -336,6 +338,78 @@ class ResultFiles(unittest.TestCase):
         for plan in "nobody", "", 4, None, "..":
             self.expect_lookup_error(results, plan, ["fields.h5", repr(plan)])
         self.expect_lookup_error(results, "00001", ["fields.h5", "00001", "--save-fields"])
+
+    def solve(self, *options, sizes=(24,)):
+        """Returns the results of a run of plans of these sizes, three of each."""
+        for size in sizes:
+            subprocess.run([PROGRAM, "generate", "--out", self.folder / str(size), "--count", "3", "--size", str(size)],
+                           check=True, stdout=subprocess.DEVNULL)
+        plans = self.folder / "plans"
+        plans.mkdir()
+        for size in sizes:
+            for file in (self.folder / str(size)).glob("0*.npy"):
+                file.rename(plans / f"{size}-{file.name}")
+        subprocess.run([PROGRAM, "run", "--data", plans, "--out", self.folder / "r.h5", "--log-level", "error", *options],
+                       check=True)
+        return wallheat.open(self.folder / "r.h5")
+
+    def test_settings_have_the_types_of_their_values(self):
+        settings = self.solve("--rooms", "--door", "7", "--tolerance", "0.001").settings
+        self.assertEqual(settings, {"above": 18.0, "below": 15.0, "max_iterations": 20000, "rooms_door": 7,
+                                    "solver": "jacobi", "solver_version": settings["solver_version"], "tolerance": 0.001})
+        self.assertEqual({name: type(value) for name, value in settings.items()},
+                         {"above": float, "below": float, "max_iterations": int, "rooms_door": int, "solver": str,
+                          "solver_version": str, "tolerance": float})
+
+    def test_rooms_equal_those_of_the_list_command(self):
+        rooms = self.solve("--rooms", sizes=(48,)).rooms
+        listed = json.loads(subprocess.run([PROGRAM, "list", "--rooms", "--json", self.folder / "r.h5"], check=True,
+                                           stdout=subprocess.PIPE).stdout)["rooms"]
+        self.assertGreater(len(listed), 3)
+        self.assertEqual(rooms[["id", "room", "cells", "mean_temp"]].to_dict("records"),
+                         [{name: room[name] for name in ("id", "room", "cells", "mean_temp")} for room in listed])
+
+    def test_missing_rooms_are_explained(self):
+        with self.assertRaises(LookupError) as raised:
+            self.open_test_data("fields").rooms
+        self.assertTrue(mentions(str(raised.exception), "--rooms"), raised.exception)
+        results = self.open_test_data("killed")
+        with self.assertRaises(LookupError) as raised:
+            results.rooms
+        self.assertTrue(mentions(str(raised.exception), f"wallheat repair {self.folder / 'killed.h5'}"), raised.exception)
+
+    @unittest.skipUnless(importlib.util.find_spec("xarray") and importlib.util.find_spec("h5netcdf"),
+                         "xarray or h5netcdf is not installed (jobs/install-packages.sh tests installs them)")
+    def test_datasets_label_plans_and_cells(self):
+        results = self.solve("--save-fields", sizes=(24, 32))
+        data = results.to_xarray()
+        self.assertEqual(list(data["plan"].values), list(results.rows["id"]))
+        self.assertEqual(data["mean_temp"].sel(plan="32-00002").item(), results.rows.set_index("id")["mean_temp"]["32-00002"])
+        self.assertEqual((data["mean_temp"].units, data["pct_below"].units, data["seconds"].units),
+                         ("degree_Celsius", "percent", "s"))
+        self.assertEqual(data.attrs["tolerance"], 1e-4)
+        chosen = results.to_xarray(["32-00003", "32-00001"], fields=True)
+        temperature = chosen["temperature"]
+        self.assertEqual((temperature.dims, temperature.units), (("plan", "row", "col"), "degree_Celsius"))
+        for plan in "32-00003", "32-00001":
+            self.assertEqual(temperature.sel(plan=plan).values.tobytes(), results.field(plan).tobytes())
+            self.assertEqual(temperature.sel(plan=plan, row=20, col=5).item(), results.field(plan)[20, 5])
+        self.assertEqual(list(chosen["iterations"].values),
+                         [results.rows.set_index("id")["iterations"][plan] for plan in ("32-00003", "32-00001")])
+        chosen.to_netcdf(self.folder / "fields.nc", engine="h5netcdf")
+        for error, facts, plans in ((ValueError, ["6 plans", "2 shapes"], None), (LookupError, ["r.h5", "'24-9'"], ["24-9"])):
+            with self.assertRaises(error) as raised:
+                results.to_xarray(plans, fields=True)
+            for fact in facts:
+                self.assertTrue(mentions(str(raised.exception), fact), raised.exception)
+
+    def test_a_dataset_without_xarray_names_the_package(self):
+        results = self.open_test_data("fields")
+        with unittest.mock.patch.dict(sys.modules, {"xarray": None}):  # makes its import fail
+            with self.assertRaises(ImportError) as raised:
+                results.to_xarray()
+        for fact in "pip install xarray", "python3-xarray":
+            self.assertTrue(mentions(str(raised.exception), fact), raised.exception)
 
     def test_a_killed_file_has_its_rows_and_names_the_journal_of_its_fields(self):
         results = self.open_test_data("killed")
