@@ -46,7 +46,7 @@ class Output {
   void put(Report& report) const;
 
  private:
-  enum class Form { text, json, csv };
+  enum class Form { text, json, csv, csv_semicolon };
   void declare_picture(Options& options, const std::string& option, const std::string& figure);
   void write(const Report& report, std::ostream& out, bool is_stdout) const;
 
@@ -64,8 +64,13 @@ Output::Output(Options& options, OutMode out, const char* figure) {
   if (out == OutMode::text) {
     options.add("format,f",
                 choice(form_, "NAME", "text",
-                       {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
-                "text, json or csv (its main table, as spreadsheets and pandas read it)");
+                       {{"text", Form::text},
+                        {"json", Form::json},
+                        {"csv", Form::csv},
+                        {"csv-semicolon", Form::csv_semicolon}}),
+                "text, json, csv (the main table, for pandas and spreadsheets), or csv-semicolon "
+                "(the same with semicolons, decimal commas and rounded numbers, for spreadsheets "
+                "whose decimal mark is a comma)");
     options.add("out,o", file(out_, FileRole::replaced_text),
                 "write the output to FILE instead of stdout");
     options.add("page", output_file(page_, "<!doctype html>\n"),
@@ -122,7 +127,8 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
     return write_text(report, out, is_stdout ? terminal_columns(STDOUT_FILENO) : std::nullopt);
   const Table* const table = report.csv_table_or_null();
   if (table == nullptr) throw UsageError("this command has no table to write as CSV");
-  write_csv(*table, out);
+  write_csv(*table, out,
+            form_ == Form::csv_semicolon ? CsvDialect::semicolons : CsvDialect::commas);
 }
 
 void Output::put(Report& report) const {
