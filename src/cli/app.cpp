@@ -55,6 +55,7 @@ class Output {
   std::filesystem::path out_;
   std::filesystem::path page_;
   std::filesystem::path picture_;
+  std::string author_, date_;
   PictureStyle style_;
 };
 
@@ -75,6 +76,9 @@ Output::Output(Options& options, OutMode out, const char* figure) {
                 "write the output to FILE instead of stdout");
     options.add("page", output_file(page_, "<!doctype html>\n"),
                 "also write the report to FILE as one HTML page, which needs no network");
+    options.add("author", value(author_, "TEXT"), "author, below the title of the page");
+    options.add("date", value(date_, "TEXT"), "date, below the title of the page, in any form");
+    options.add_dependency("page", {"author", "date"});
   }
   if (figure != nullptr) declare_picture(options, out == OutMode::picture ? "out" : "plot", figure);
   if (figure != nullptr || out == OutMode::text) {
@@ -133,6 +137,7 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
 
 void Output::put(Report& report) const {
   if (style_.title) report.title = *style_.title;
+  report.byline = author_.empty() || date_.empty() ? author_ + date_ : author_ + ", " + date_;
   if (!out_.empty()) {
     write_output(out_, [&](std::ostream& out) { write(report, out, false); });
   } else {

@@ -170,6 +170,7 @@ struct Figure {
 /// The output of a command, in the order of text output. The keys of a report are unique.
 struct Report {
   std::string title = {};      ///< title of its page
+  std::string byline = {};     ///< author and date, below the title of its page; empty: none
   std::string csv_table = {};  ///< key of the table of CSV output; empty: the first table
   std::vector<std::variant<Fact, Table, Note, Figure>> elements = {};
   /// Creates the report for a page, if the page contains more than this report.
