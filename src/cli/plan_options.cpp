@@ -182,16 +182,13 @@ void declare_door(Options& options, Door& door, const double& cell_metres) {
                                max_door_cells),
                    take, "auto"),
       "door width: openings up to WIDTH divide rooms, in cells or, if the width of a cell is "
-      "known, "
-      "in metres such as 0.9m; 0: only walls divide them; auto: 1/50 of the longer side, at least "
-      "1 cell");
+      "known, in metres such as 0.9m; 0: only walls divide them; auto: 1/50 of the longer side, at "
+      "least 1 cell");
   options.check([&door, &cell_metres, width] {
     if (!width->metres) return;
     if (!(cell_metres > 0))
-      throw UsageError(
-          fmt::format("--door {} requires the width of a cell: use --cell-size, or a "
-                      "number of cells",
-                      width->text));
+      throw UsageError(fmt::format(
+          "--door {} requires --cell-size; without it, use a number of cells", width->text));
     // Rounded up, so that a door of this width divides rooms. The subtrahend is for rounding
     // errors: 0.9 m are 18 cells of 0.05 m.
     const double cells = std::ceil(*width->metres / cell_metres - 1e-6);

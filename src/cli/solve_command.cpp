@@ -204,7 +204,7 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver,
   return report;
 }
 
-/// Returns the picture of a solved plan: its initial field, its solution, and its rooms if `door`
+/// Returns the picture of a solved plan: its initial field, its solution, and its rooms if `rooms`
 /// is set.
 FieldPicture solution_picture(const FloorPlan& plan, const Grid<std::uint8_t>& building,
                               const Grid<double>& solution, const PlanResult& result,
@@ -274,6 +274,9 @@ Report solve_command(Options& options) {
   declare_cell_size(options, shown.cell_metres, &data, &ids);
   declare_problem_options(options, solver, shown.cell_metres, {"page", "room-names"});
   declare_min_cells(options, shown.min_cells);
+  options.check([&] {
+    if (shown.min_cells > 1 && !solver.door) throw UsageError("--min-cells requires --rooms");
+  });
   options.add("room-names", file(room_names, FileRole::input),
               "CSV file with names of rooms: a line x,y,name for a point in each room, in cells "
               "from the upper left corner, or x_m,y_m,name in metres; the first line is this "

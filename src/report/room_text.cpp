@@ -42,7 +42,7 @@ struct RoomFileHeader {
   bool is_in_metres = false;
 };
 
-std::optional<RoomFileHeader> parse_header(std::string_view line) {
+std::optional<RoomFileHeader> parse_room_header(std::string_view line) {
   const char separator = line.find(';') == std::string_view::npos ? ',' : ';';
   const std::vector<std::string> names = split_quoted(line, separator);
   if (names == std::vector<std::string>{"x", "y", "name"}) return RoomFileHeader{separator, false};
@@ -106,7 +106,7 @@ RoomNames parse_room_names(const std::string& file, std::string_view text, const
     line = line.substr(0, line.find_last_not_of(" \t\r") + 1);
     if (line.empty()) continue;
     if (!header) {
-      header = parse_header(line);
+      header = parse_room_header(line);
       if (!header) fail("the header must be x,y,name (in cells) or x_m,y_m,name (in metres)");
       if (header->is_in_metres && !(cell_metres > 0))
         fail("points in metres require the width of a cell; use --cell-size");

@@ -243,7 +243,10 @@ TEST_F(StoredFieldsTest, LeavesOutSmallRoomsOnRequest) {
   EXPECT_EQ(summary["rooms_below"], colder);
   EXPECT_THAT(shell("wallheat summary r.h5").out, Mentions({"20 cells", "--min-cells 20"}));
   EXPECT_THAT(shell("wallheat summary r.h5 --min-cells 20").out, Mentions("20 cells"));
-  expect_error("list r.h5 --min-cells 20", 2, {"--min-cells", "--rooms"});
+  for (const std::string command :
+       {"list r.h5", "solve 00001 --data plans", "whatif --data plans --wall 25=22"})
+    expect_error(command + " --min-cells 20", 2, {"--min-cells", "--rooms"});
+  expect_error("plot r.h5 -o x.svg --min-cells 20", 2, {"--min-cells", "--show rooms"});
   // The other commands count the same rooms, with the same numbers.
   std::map<std::string, std::vector<Json>> numbers;
   for (const Json& room : all)
