@@ -7,8 +7,8 @@
 #   --site FILE                  for one submission
 # Jobs read the same files, so each file must have the same path on the nodes.
 
-# Options of all jobs: partition or queue, account, and others that your site requires. 'submit --partition' replaces a
-# partition or queue that is named here.
+# Options of all jobs: partition or queue, account, and others that your site requires. The options --partition, --account,
+# --qos and --mail-user of submit replace those that are named here.
 slurm_options=()              # e.g. (--partition=normal --account=abc123)
 lsf_options=()                # e.g. (-q normal -P abc123)
 

@@ -29,6 +29,16 @@
 #                     requires a unit (default: time_limit of the site files)
 #   --partition NAME  partition or LSF queue (default: that of the site files, or
 #                     of the scheduler)
+#   --account NAME    account that is charged, or LSF project (default: that of the
+#                     site files, or of the scheduler)
+#   --qos NAME        quality of service (Slurm only)
+#   --mail-user ADDRESS
+#                     send mail to this address when the job ends or fails; with
+#                     LSF and --array, when the merge job ends
+#   --scheduler-option WORD
+#                     pass a word to sbatch or bsub, for all jobs; repeat for more
+#                     words: --scheduler-option --reservation=lab (Slurm), or
+#                     --scheduler-option -G --scheduler-option lab (LSF)
 #   --name NAME       name of the job and of its log (default: wallheat)
 #   --site FILE       site file with the properties of your cluster
 #
@@ -55,13 +65,15 @@ die_with_usage() { echo "submit.sh: $*; see 'wallheat submit --help'" >&2; exit 
 die() { echo "submit.sh: $*" >&2; exit 1; }
 
 dry_run='' scheduler='' nodes=1 cores='' gpus=0 workers='' memory='' array='' max_running='' take_over='' time=''
-partition='' name=wallheat site=''
+partition='' name=wallheat site='' account='' qos='' mail_user='' scheduler_options=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
   case $1 in
     --dry-run | --take-over) option=${1#--}; printf -v "${option/-/_}" yes ;;
-    --scheduler | --nodes | --cores | --gpus | --workers | --memory | --array | --max-running | --time | --partition | --name | --site)
+    --scheduler | --nodes | --cores | --gpus | --workers | --memory | --array | --max-running | --time | --partition | --name | --site | \
+      --account | --qos | --mail-user | --scheduler-option)
       [ -n "${2:-}" ] || die_with_usage "$1 requires a value"
-      option=${1#--}; printf -v "${option/-/_}" %s "$2"
+      option=${1#--}
+      if [ "$option" = scheduler-option ]; then scheduler_options+=("$2"); else printf -v "${option/-/_}" %s "$2"; fi
       shift
       ;;
     *) die_with_usage "unknown option '$1'" ;;
@@ -199,20 +211,25 @@ fi
 
 # Prints its arguments as one line that a shell parses back into them.
 quote_command() { local line; printf -v line '%q ' "$@"; echo "${line% }"; }
-# take_queue ARRAY: removes options that name a partition or queue from the array; sets queue to the name, or to ''.
-take_queue() {
+# take_option ARRAY SHORT [LONG]: removes an option of the scheduler from the array, in all its forms; sets taken to its value,
+# or to ''. Only options of Slurm have a long form, and a short form such as -plong.
+take_option() {
   local -n options_of_site=$1
-  local kept=() i
-  queue=''
+  local kept=() i word short=$2 long=${3:-}
+  taken=''
   for ((i = 0; i < ${#options_of_site[@]}; ++i)); do
-    case $scheduler:${options_of_site[i]} in
-      slurm:-p | slurm:--partition | lsf:-q) queue=${options_of_site[++i]:-} ;;
-      slurm:--partition=*) queue=${options_of_site[i]#*=} ;;
-      slurm:-p*) queue=${options_of_site[i]#-p} ;;
-      *) kept+=("${options_of_site[i]}") ;;
-    esac
+    word=${options_of_site[i]}
+    if [ "$word" = "$short" ] || [ "$word" = "${long:-$short}" ]; then taken=${options_of_site[++i]:-}
+    elif [ -n "$long" ] && [[ $word == "$long"=* ]]; then taken=${word#*=}
+    elif [ -n "$long" ] && [[ $word == "$short"* ]]; then taken=${word#"$short"}
+    else kept+=("$word"); fi
   done
   options_of_site=("${kept[@]}")
+}
+# take_queue ARRAY: does this for the partition or queue; sets queue.
+take_queue() {
+  if [ "$scheduler" = slurm ]; then take_option "$1" -p --partition; else take_option "$1" -q; fi
+  queue=$taken
 }
 # format_memory ARRAY GB SLOTS: sets memory_options to the options in the array that request GB for SLOTS slots of a node.
 format_memory() {
@@ -252,6 +269,22 @@ job_queue=${partition:-${gpu_queue:-$queue}}
 if [ -n "$merge_queue" ]; then :
 elif [ "$gpus" = 0 ]; then merge_queue=$job_queue
 elif [ "$queue" != "$job_queue" ]; then merge_queue=$queue; fi
+# The options of the command line follow those of the site files. sbatch uses the last of several equal options; for bsub,
+# the one of the site files is removed.
+user_options=() user_mail=()
+if [ "$scheduler" = slurm ]; then
+  user_options=(${account:+"--account=$account"} ${qos:+"--qos=$qos"})
+  [ -z "$mail_user" ] || user_mail=("--mail-user=$mail_user" "--mail-type=END,FAIL")
+else
+  [ -z "$qos" ] || die_with_usage "--qos requires Slurm; for a service class of LSF, use --scheduler-option -sla --scheduler-option ${qos@Q}"
+  for options in site_options gpu_options merge_options; do
+    [ -z "$account" ] || take_option $options -P
+    [ -z "$mail_user" ] || take_option $options -u
+  done
+  [ -z "$account" ] || user_options=(-P "$account")
+  [ -z "$mail_user" ] || user_mail=(-u "$mail_user" -N)
+fi
+user_options+=("${scheduler_options[@]}")
 job_memory=() merge_memory_options=()
 [ -z "$memory" ] || { format_memory $memory_template "$memory" "${cores:-1}"; job_memory=("${memory_options[@]}"); }
 [ -z "$merge_memory" ] || { format_memory $memory_template "$merge_memory" 1; merge_memory_options=("${memory_options[@]}"); }
@@ -263,18 +296,19 @@ if [ "$scheduler" = slurm ]; then
   if [ -n "$cores" ]; then submit+=(--cpus-per-task="$cores"); else submit+=(--exclusive); fi
   submit_merge=(sbatch --parsable "--time=$(format_limit "$merge_limit_s")" ${merge_queue:+"--partition=$merge_queue"}
     "${site_options[@]}" --job-name="$name-merge" --output="$name-merge-%j.out" --nodes=1
-    "${merge_memory_options[@]}" "${merge_options[@]}")
+    "${merge_memory_options[@]}" "${merge_options[@]}" "${user_mail[@]}" "${user_options[@]}")
 else
   log=$name-%J${array:+_%I}.out
   submit=(bsub -W "$(format_limit "$limit_s")" ${job_queue:+-q "$job_queue"} "${site_options[@]}"
     -J "$name${array:+[$task_indices]}${max_running:+%$max_running}" -o "$log" -n $((nodes * cores))
     -R "span[ptile=$cores]" -wt $(((signal_lead_s + 59) / 60)) -wa USR1 -Q 75 -r)
   submit_merge=(bsub -W "$(format_limit "$merge_limit_s")" ${merge_queue:+-q "$merge_queue"} "${site_options[@]}"
-    -J "$name-merge" -o "$name-merge-%J.out" -n 1 "${merge_memory_options[@]}" "${merge_options[@]}")
+    -J "$name-merge" -o "$name-merge-%J.out" -n 1 "${merge_memory_options[@]}" "${merge_options[@]}" "${user_mail[@]}" "${user_options[@]}")
+  [ -z "$array" ] || user_mail=()  # LSF would send one mail for each job of the array
   # bsub expects the command as one line for a shell.
   job_command=("$(quote_command "${job_command[@]}")") merge_command=("$(quote_command "${merge_command[@]}")")
 fi
-submit+=("${gpu_options[@]}" "${job_memory[@]}")
+submit+=("${gpu_options[@]}" "${job_memory[@]}" "${user_mail[@]}" "${user_options[@]}")
 
 # Prints the limits of submitted jobs that Slurm's accounting has for this user, in parentheses; '' if it has none.
 describe_submit_limits() {

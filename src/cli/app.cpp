@@ -47,7 +47,7 @@ class Output {
   void put(Report& report) const;
 
  private:
-  enum class Form { text, json, csv };
+  enum class Form { text, json, csv, csv_semicolon };
   void declare_picture(Options& options, const std::string& option, const std::string& figure);
   void write(const Report& report, std::ostream& out, bool is_stdout) const;
 
@@ -56,6 +56,7 @@ class Output {
   std::filesystem::path out_;
   std::filesystem::path page_;
   std::filesystem::path picture_;
+  std::string author_, date_;
   PictureStyle style_;
 };
 
@@ -65,12 +66,20 @@ Output::Output(Options& options, OutMode out, const char* figure) {
   if (out == OutMode::text) {
     options.add("format,f",
                 choice(form_, "NAME", "text",
-                       {{"text", Form::text}, {"json", Form::json}, {"csv", Form::csv}}),
-                "text, json or csv (its main table, as spreadsheets and pandas read it)");
+                       {{"text", Form::text},
+                        {"json", Form::json},
+                        {"csv", Form::csv},
+                        {"csv-semicolon", Form::csv_semicolon}}),
+                "text, json, csv (the main table, for pandas and spreadsheets), or csv-semicolon "
+                "(the same with semicolons, decimal commas and rounded numbers, for spreadsheets "
+                "whose decimal mark is a comma)");
     options.add("out,o", file(out_, FileRole::replaced_text),
                 "write the output to FILE instead of stdout");
     options.add("page", output_file(page_, "<!doctype html>\n"),
                 "also write the report to FILE as one HTML page, which needs no network");
+    options.add("author", value(author_, "TEXT"), "author, below the title of the page");
+    options.add("date", value(date_, "TEXT"), "date, below the title of the page, in any form");
+    options.add_dependency("page", {"author", "date"});
   }
   if (figure != nullptr) declare_picture(options, out == OutMode::picture ? "out" : "plot", figure);
   if (figure != nullptr || out == OutMode::text) {
@@ -123,12 +132,14 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
     return write_text(report, out, is_stdout ? terminal_columns(STDOUT_FILENO) : std::nullopt);
   const Table* const table = report.csv_table_or_null();
   if (table == nullptr) throw UsageError("this command has no table to write as CSV");
-  write_csv(*table, out);
+  write_csv(*table, out,
+            form_ == Form::csv_semicolon ? CsvDialect::semicolons : CsvDialect::commas);
 }
 
 void Output::put(Report& report) const {
   for (;; report = report.next()) {
     if (style_.title) report.title = *style_.title;
+    report.byline = author_.empty() || date_.empty() ? author_ + date_ : author_ + ", " + date_;
     if (!out_.empty()) {
       write_output(out_, [&](std::ostream& out) { write(report, out, false); });
     } else {

@@ -29,8 +29,7 @@ Setting setting_in(std::string_view line) {
 }  // namespace
 
 std::vector<Setting> parse_settings(std::string_view text) {
-  // Byte order mark of UTF-8, which some editors write.
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  text = without_byte_order_mark(text);
   std::vector<Setting> settings;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cli/commands.hpp"
+#include "cli/drawing_record.hpp"
 #include "core/generator.hpp"
 #include "core/plan_files.hpp"
 #include "core/text.hpp"
@@ -14,6 +15,7 @@
 #include "plans/drawing.hpp"
 #include "plans/plan_source.hpp"
 #include "plans/zip_writer.hpp"
+#include "report/room_text.hpp"
 #include "run/stop_signals.hpp"
 #include "view/output_file.hpp"
 #include "wallheat/error.hpp"
@@ -32,8 +34,10 @@ void require_none_of(const std::filesystem::path& directory, const std::filesyst
       throw RunError(file.string() + " already exists; choose another --out, or use --overwrite");
   };
   require_none(ids_file);
-  for (const std::string& id : ids)
+  for (const std::string& id : ids) {
     for (const PlanFile file : all_plan_files) require_none(directory / plan_file_name(id, file));
+    require_none(directory / drawing_record_name(id));
+  }
 }
 
 using Generate = FloorPlan (*)(std::uint64_t seed, std::uint64_t index, std::size_t size);
@@ -43,6 +47,9 @@ struct Plans {
   std::vector<std::string> ids;
   std::function<FloorPlan(std::size_t index)> plan;
   std::optional<double> spacing;
+  /// Contents of the files that describe how the plans were made from pictures; empty if they were
+  /// not.
+  std::vector<std::string> drawing_records = {};
 
   /// Returns the content of building_ids.txt.
   [[nodiscard]] std::string ids_text() const { return fmt::format("{}\n", fmt::join(ids, "\n")); }
@@ -51,10 +58,16 @@ struct Plans {
 
 /// Replaces each file of a plan atomically: a run that reads the plan meanwhile, and other hard
 /// links of the old file, keep the old content. Does not sync, because there may be many plans.
-void write_plan(const std::filesystem::path& out, const std::string& id, const FloorPlan& plan) {
+void write_plan(const std::filesystem::path& out, const Plans& plans, std::size_t index) {
+  const std::string& id = plans.ids[index];
+  const FloorPlan plan = plans.plan(index);
+  const std::filesystem::path record = out / drawing_record_name(id);
+  // The record is removed first and written last, so that it never describes another plan.
+  (void)remove_file(record);
   for (const auto& [file, bytes] : encode_plan_files(plan))
     replace_file_atomically(plan_file(out, id, file), bytes);
   if (!plan.has_heat_source()) (void)remove_file(plan_file(out, id, PlanFile::source));
+  if (!plans.drawing_records.empty()) replace_file_atomically(record, plans.drawing_records[index]);
 }
 
 void write_directory(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
@@ -70,17 +83,19 @@ void write_directory(const Plans& plans, const std::filesystem::path& out, bool 
   } else {
     (void)remove_file(out / spacing_name);
   }
-  for (std::size_t index = 0; index < plans.ids.size(); ++index)
-    write_plan(out, plans.ids[index], plans.plan(index));
+  for (std::size_t index = 0; index < plans.ids.size(); ++index) write_plan(out, plans, index);
   // The list is written last, so that a directory that contains it is complete.
   write_output(ids_file, plans.ids_text());
 }
 
 /// Returns the files of a plan.
-std::vector<ZipMember> members_of(const FloorPlan& plan, const std::string& id) {
+std::vector<ZipMember> members_of(const Plans& plans, std::size_t index) {
+  const std::string& id = plans.ids[index];
   std::vector<ZipMember> members;
-  for (const auto& [file, bytes] : encode_plan_files(plan))
+  for (const auto& [file, bytes] : encode_plan_files(plans.plan(index)))
     members.push_back(compress_member(plan_file_name(id, file), bytes));
+  if (!plans.drawing_records.empty())
+    members.push_back(compress_member(drawing_record_name(id), plans.drawing_records[index]));
   return members;
 }
 
@@ -96,11 +111,8 @@ void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwr
     for (std::size_t first = 0; first < plans.ids.size(); first += batch) {
       if (stop_requested()) throw RunError("stopped; nothing was written");
       std::vector<std::vector<ZipMember>> made(std::min(batch, plans.ids.size() - first));
-      parallel_for(threads, made.size(), [&] {
-        return [&](std::size_t i) {
-          made[i] = members_of(plans.plan(first + i), plans.ids[first + i]);
-        };
-      });
+      parallel_for(threads, made.size(),
+                   [&] { return [&](std::size_t i) { made[i] = members_of(plans, first + i); }; });
       for (const auto& members : made)
         for (const ZipMember& member : members) zip.add(member);
     }
@@ -112,6 +124,7 @@ void write_zip(const Plans& plans, const std::filesystem::path& out, bool overwr
 struct Drawings {
   std::vector<std::string> pictures;
   Legend legend;
+  double cell_metres = 0;  ///< width of a cell; 0: unknown
 };
 
 std::string id_of(const std::string& picture) {
@@ -185,7 +198,10 @@ void declare_drawings(Options& options, Drawings& drawings) {
   options.add("scale", custom_value("N", "1 to 1000, or 1/2 to 1/1000", set_scale, "1"),
               "cells per side of a pixel, such as 4; 1/4: a cell covers 4 x 4 pixels, and is wall "
               "if any of them is");
-  options.add_dependency("from", {"wall", "colour-tolerance", "scale"});
+  options.add(
+      "cell-size", value(drawings.cell_metres, "METRES").above(0),
+      "width of a cell in metres, for areas in m² and doors in metres; stored with the plans");
+  options.add_dependency("from", {"wall", "colour-tolerance", "scale", "cell-size"});
   options.add_conflict("from", {"kind", "count", "seed", "size"});
   options.check([&drawings] {
     if (!drawings.pictures.empty() && drawings.legend.walls.empty())
@@ -219,11 +235,9 @@ void add_warnings(const std::string& picture, const DrawnPlan& drawn, Report& re
       without_wall, count_text(pixels, "pixel"), x, y));
 }
 
-/// Reads each drawing. The ID of its plan is the name of the picture. Adds to the report how the
-/// colours were interpreted, and what may be a mistake. Throws RunError.
-std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& drawings,
-                                                             Report& report) {
-  std::vector<std::pair<std::string, FloorPlan>> plans;
+/// How pictures were interpreted, with a row for each colour or area of each picture.
+struct DrawingTables {
+  static constexpr std::size_t max_rows = 10;  ///< in the text output
   Table colours{"colours",
                 "",
                 {{"id", "plan"},
@@ -231,29 +245,28 @@ std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& dra
                  {"meaning", "meaning"},
                  {"pixels", "pixels"},
                  {"near_pixels", "of similar colours"}}};
-  constexpr std::size_t max_rows = 10;  // in the text output
   Table near{"near_colours",
              "other colours and their interpretation",
              {{"id", "plan"},
               {"colour", "colour"},
               {"meaning", "interpreted as"},
               {"pixels", "pixels"},
-              {"distance", "distance in RGB", {ValueFormat::decimals, 0}}}};
+              {"distance", "distance in RGB", {ValueFormat::decimals, 0}}},
+             {},
+             {},
+             max_rows};
   Table enclosed{"enclosed_areas",
                  "outside areas that the building encloses, held at 0 °C",
                  {{"id", "plan"},
                   {"x", "x"},
                   {"y", "y"},
                   {"pixels", "pixels"},
-                  {"borders_room", "borders a room without a wall"}}};
-  Table rooms{
-      "rooms",
-      "rooms that 'wallheat run --rooms' finds with --door auto",
-      {{"id", "plan"}, {"rooms", "rooms"}, {"door_cells", "door width", {.unit = "cells"}}}};
-  near.max_text_rows = enclosed.max_text_rows = max_rows;
-  for (const std::string& picture : drawings.pictures) {
-    DrawnPlan drawn = plan_from_image(read_input_file(picture), drawings.legend);
-    const std::string id = id_of(picture);
+                  {"borders_room", "borders a room without a wall"}},
+                 {},
+                 {},
+                 max_rows};
+
+  void add(const std::string& id, const DrawnPlan& drawn) {
     for (const auto& [colour, meaning, pixels, near_pixels] : drawn.uses)
       colours.rows.push_back({id, to_text(colour), meaning, pixels, near_pixels});
     if (drawn.transparent_pixels > 0)
@@ -262,13 +275,92 @@ std::vector<std::pair<std::string, FloorPlan>> read_drawings(const Drawings& dra
       near.rows.push_back({id, to_text(colour), drawn.uses[use].meaning, pixels, distance});
     for (const auto& [x, y, pixels, borders_room] : drawn.enclosed_areas)
       enclosed.rows.push_back({id, x, y, pixels, borders_room});
+  }
+};
+
+/// Returns the content of the file that describes how a plan was made from a picture.
+std::string drawing_record_of(const std::string& picture, const std::string& id,
+                              const Drawings& drawings, const DrawnPlan& drawn) {
+  const auto [rows, cols] = std::pair(drawn.plan.interior.rows, drawn.plan.interior.cols);
+  const double metres = drawings.cell_metres;
+  Report report{"drawing of plan " + id};
+  report.add_json_fact("id", id);
+  Table drawing{
+      "drawing", "interpretation of the drawing", {{"property", "property"}, {"value", "value"}}};
+  drawing.rows.push_back({"picture", std::filesystem::path(picture).filename().string()});
+  const auto& [walls, tolerance, cells_per_pixel, pixels_per_cell] = drawings.legend;
+  if (pixels_per_cell > 1)
+    drawing.rows.push_back(
+        {"scale", fmt::format("one cell for {0} x {0} pixels", pixels_per_cell)});
+  else
+    drawing.rows.push_back(
+        {"scale",
+         fmt::format("one pixel for {}", count_text(cells_per_pixel * cells_per_pixel, "cell"))});
+  drawing.rows.push_back({"width of a cell", metres > 0 ? fmt::format("{} m", metres)
+                                                        : "unknown, so areas are in cells"});
+  drawing.rows.push_back(
+      {"width x height",
+       fmt::format("{} x {} cells", cols, rows) +
+           (metres > 0 ? fmt::format(", {:.2f} m x {:.2f} m", static_cast<double>(cols) * metres,
+                                     static_cast<double>(rows) * metres)
+                       : "")});
+  report.add(std::move(drawing));
+  DrawingTables tables;
+  tables.add(id, drawn);
+  tables.colours.name = "colours of the drawing";
+  tables.near.is_collapsed = true;
+  for (Table* table : {&tables.colours, &tables.near, &tables.enclosed}) {
+    table->columns.front().hide();
+    if (table == &tables.colours) table->hide_constant_columns(0, 4);
+    report.add(std::move(*table));
+  }
+  return encode_drawing_record(
+      {metres > 0 ? std::optional(metres) : std::nullopt, std::move(report)},
+      plan_hash(drawn.plan));
+}
+
+/// Plans that were made from pictures.
+struct DrawnPlans {
+  std::vector<std::string> ids;
+  std::vector<FloorPlan> plans;
+  std::vector<std::string> records;
+};
+
+/// Reads each drawing. The ID of its plan is the name of the picture. Adds to the report how the
+/// colours were interpreted, and what may be a mistake. Throws RunError.
+DrawnPlans read_drawings(const Drawings& drawings, Report& report) {
+  DrawnPlans plans;
+  DrawingTables tables;
+  Table rooms{
+      "rooms",
+      "rooms that 'wallheat run --rooms' finds with --door auto",
+      {{"id", "plan"},
+       {"rooms", "rooms"},
+       {"small_rooms", fmt::format("of fewer than {} cells", corner_cells)},
+       {"door_cells", "door width", {.unit = "cells"}},
+       {"door_m", drawings.cell_metres > 0 ? "door width" : "", {ValueFormat::digits, 3, "m"}}}};
+  for (const std::string& picture : drawings.pictures) {
+    DrawnPlan drawn = plan_from_image(read_input_file(picture), drawings.legend);
+    const std::string id = id_of(picture);
+    tables.add(id, drawn);
     const std::uint32_t door =
         default_door_cells({drawn.plan.interior.rows, drawn.plan.interior.cols});
-    rooms.rows.push_back({id, map_rooms(drawn.plan.interior, door).room_count, door});
+    RoomCounts counts;
+    for (const RoomResult& room :
+         room_results(map_rooms(drawn.plan.interior, door), drawn.plan.domain))
+      counts.add(room.cells, corner_cells);
+    rooms.rows.push_back({id, counts.counted + counts.small, counts.small, door,
+                          drawings.cell_metres > 0 ? Value(door * drawings.cell_metres) : Value()});
     add_warnings(picture, drawn, report);
-    plans.emplace_back(id, std::move(drawn.plan));
+    plans.ids.push_back(id);
+    plans.records.push_back(drawing_record_of(picture, id, drawings, drawn));
+    plans.plans.push_back(std::move(drawn.plan));
   }
-  for (Table* table : {&colours, &near, &enclosed, &rooms}) report.add(std::move(*table));
+  for (Table* table : {&tables.colours, &tables.near, &tables.enclosed, &rooms})
+    report.add(std::move(*table));
+  if (!drawings.pictures.empty())
+    report.add_note(
+        "Wider openings join rooms: if doors are wider, use --door when you compute rooms.");
   return plans;
 }
 
@@ -310,11 +402,12 @@ Report generate_command(Options& options) {
   Report report{out.string()};
   GridShape shape{size, size};
   Plans plans;
-  const auto drawn = read_drawings(drawings, report);
-  if (!drawn.empty()) {
-    for (const auto& [id, plan] : drawn) plans.ids.push_back(id);
-    plans.plan = [&](std::size_t index) { return drawn[index].second; };
-    shape = {drawn.front().second.domain.rows, drawn.front().second.domain.cols};
+  const DrawnPlans drawn = read_drawings(drawings, report);
+  if (!drawn.ids.empty()) {
+    plans.ids = drawn.ids;
+    plans.plan = [&](std::size_t index) { return drawn.plans[index]; };
+    plans.drawing_records = drawn.records;
+    shape = {drawn.plans.front().domain.rows, drawn.plans.front().domain.cols};
   } else {
     for (std::size_t number = 1; number <= count; ++number)
       plans.ids.push_back(fmt::format("{:05}", number));
@@ -324,8 +417,8 @@ Report generate_command(Options& options) {
   }
   const bool is_archive = out.extension() == ".zip" || out.extension() == ".npz";
   (is_archive ? write_zip : write_directory)(plans, out, overwrite);
-  const bool are_alike = std::ranges::all_of(drawn, [&](const auto& each) {
-    return GridShape{each.second.domain.rows, each.second.domain.cols} == shape;
+  const bool are_alike = std::ranges::all_of(drawn.plans, [&](const FloorPlan& plan) {
+    return GridShape{plan.domain.rows, plan.domain.cols} == shape;
   });
   const std::string of = fmt::format(" of {} x {} cells", shape.rows, shape.cols);
   report.add_note(fmt::format("{}{} in {}", count_text(plans.ids.size(), "floor plan"),

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/drawing_record.hpp"
 #include "core/text.hpp"
 #include "plans/plan_source.hpp"
 #include "solve/solver_settings.hpp"
@@ -51,14 +54,19 @@ OptionValue setting_value(const SolverSetting& setting, WallOverrides& walls) {
       .repeated();
 }
 
-/// Declares the option of each setting that it visits.
+constexpr double unknown_cell_size = 0;
+
+/// Declares the option of each setting that it visits. The other members are as for
+/// declare_rooms().
 struct SettingDeclaration {
   Options& options;
+  const double& cell_metres = unknown_cell_size;
+  std::vector<std::string> implied_by = {};
   void operator()(const SolverSetting& setting, auto& variable) const {
     options.add(setting.option(), setting_value(setting, variable), setting.help);
   }
   void operator()(const SolverSetting& setting, std::optional<Door>& door) const {
-    declare_rooms(options, door, setting.help);
+    declare_rooms(options, door, cell_metres, setting.help, implied_by);
   }
 };
 
@@ -118,40 +126,77 @@ void declare_solver(Options& options, SolverOptions& solver, const std::filesyst
   });
 }
 
-void declare_problem_options(Options& options, SolverOptions& solver) {
-  for_each_problem_setting(SettingDeclaration{options}, solver);
+void declare_problem_options(Options& options, SolverOptions& solver, const double& cell_metres,
+                             const std::vector<std::string>& implied_by) {
+  for_each_problem_setting(SettingDeclaration{options, cell_metres, implied_by}, solver);
 }
 
 void declare_thresholds(Options& options, Thresholds& thresholds) {
   for_each_threshold(SettingDeclaration{options}, thresholds);
 }
 
-void declare_rooms(Options& options, std::optional<Door>& door, const char* help) {
+void declare_rooms(Options& options, std::optional<Door>& door, const double& cell_metres,
+                   const std::string& help, const std::vector<std::string>& implied_by) {
   struct Asked {
     bool rooms = false;
     Door door;
   };
   const auto asked = std::make_shared<Asked>();
-  options.add("rooms", flag(asked->rooms), help);
-  declare_door(options, asked->door);
-  options.add_dependency("rooms", {"door"});
-  options.check([asked, &door] {
-    if (asked->rooms) door = asked->door;
+  std::string implying;
+  for (const std::string& name : implied_by)
+    implying += (implying.empty() ? "; implied by --" : " and --") + name;
+  options.add("rooms", flag(asked->rooms), help + implying);
+  declare_door(options, asked->door, cell_metres);
+  options.check([&options, asked, &door, implied_by] {
+    const auto was_given = [&](const std::string& name) { return options.was_given(name); };
+    if (asked->rooms || std::ranges::any_of(implied_by, was_given))
+      door = asked->door;
+    else if (asked->door != Door())
+      throw UsageError("--door requires --rooms");
   });
 }
 
-void declare_door(Options& options, Door& door) {
-  const auto take = [&door](const std::string& text) {
-    const auto cells = text == "auto" ? Door::automatic : parse_number<std::int64_t>(text);
+void declare_door(Options& options, Door& door, const double& cell_metres) {
+  struct Width {
+    std::string text;
+    std::optional<double> metres;
+  };
+  const auto width = std::make_shared<Width>();
+  const auto take = [&door, width](const std::string& text) {
+    *width = {text, std::nullopt};
+    door = Door();
+    if (text == "auto") return true;
+    if (text.ends_with('m')) {
+      width->metres = parse_number<double>(std::string_view(text).substr(0, text.size() - 1));
+      return width->metres.has_value() && *width->metres > 0 && std::isfinite(*width->metres);
+    }
+    const auto cells = parse_number<std::int64_t>(text);
     if (cells) door.cells = *cells;
-    return text == "auto" || (cells && *cells >= 0 && *cells <= max_door_cells);
+    return cells && *cells >= 0 && *cells <= max_door_cells;
   };
   options.add(
       "door",
-      custom_value("CELLS", fmt::format("auto or a number of cells from 0 to {}", max_door_cells),
+      custom_value("WIDTH",
+                   fmt::format("auto, a number of cells from 0 to {}, or a width in metres such as "
+                               "0.9m",
+                               max_door_cells),
                    take, "auto"),
-      "door width: openings up to CELLS wide divide rooms; 0: only walls divide them; auto: 1/50 "
-      "of the longer side, at least 1");
+      "door width: openings up to WIDTH divide rooms, in cells or, if the width of a cell is "
+      "known, in metres such as 0.9m; 0: only walls divide them; auto: 1/50 of the longer side, at "
+      "least 1 cell");
+  options.check([&door, &cell_metres, width] {
+    if (!width->metres) return;
+    if (!(cell_metres > 0))
+      throw UsageError(fmt::format(
+          "--door {} requires --cell-size; without it, use a number of cells", width->text));
+    // Rounded up, so that a door of this width divides rooms. The subtrahend is for rounding
+    // errors: 0.9 m are 18 cells of 0.05 m.
+    const double cells = std::ceil(*width->metres / cell_metres - 1e-6);
+    if (!(cells <= max_door_cells))
+      throw UsageError(fmt::format("--door {} is wider than {} cells of {} m", width->text,
+                                   max_door_cells, format_repr(cell_metres)));
+    door.cells = static_cast<std::int64_t>(cells);
+  });
 }
 
 void declare_min_cells(Options& options, std::size_t& min_cells) {
@@ -159,9 +204,25 @@ void declare_min_cells(Options& options, std::size_t& min_cells) {
               "ignore rooms with fewer cells, such as corners that walls cut off");
 }
 
-void declare_cell_size(Options& options, double& metres) {
+void declare_cell_size(Options& options, double& metres, const std::filesystem::path* data,
+                       const std::vector<std::string>* ids) {
   options.add("cell-size", value(metres, "METRES").above(0),
-              "width of a cell in metres, to show areas in m²");
+              std::string("width of a cell in metres, to show areas in m²") +
+                  (data == nullptr ? ""
+                                   : "; default for plans from pictures: that of 'wallheat "
+                                     "generate --cell-size'"));
+  if (data == nullptr) return;
+  options.check([&options, &metres, data, ids] {
+    if (options.was_given("cell-size") || ids->empty()) return;
+    std::optional<double> common;
+    for (const std::string& id : *ids) {
+      const auto record = read_drawing_record(*data, id);
+      const auto recorded = record ? record->cell_metres : std::nullopt;
+      if (!recorded || common.value_or(*recorded) != *recorded) return;
+      common = recorded;
+    }
+    metres = *common;
+  });
 }
 
 }  // namespace wallheat

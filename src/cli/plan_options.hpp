@@ -1,6 +1,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/options.hpp"
 #include "solve/solver_options.hpp"
@@ -25,15 +28,25 @@ void declare_setting(Options& options, SolverOptions& solver, const std::string&
 /// empty.
 void declare_spacing(Options& options, SolverOptions& solver, const std::filesystem::path& plans);
 
-/// Declares the options for wall overrides, thresholds and rooms.
-void declare_problem_options(Options& options, SolverOptions& solver);
+/// Declares the options for wall overrides, thresholds and rooms. `cell_metres` is as for
+/// declare_rooms().
+void declare_problem_options(Options& options, SolverOptions& solver, const double& cell_metres,
+                             const std::vector<std::string>& implied_by = {});
 void declare_thresholds(Options& options, Thresholds& thresholds);
-/// Declares --rooms and --door. `door` is set if rooms are requested.
-void declare_rooms(Options& options, std::optional<Door>& door, const char* help);
-void declare_door(Options& options, Door& door);
+/// Declares --rooms and --door. `door` is set if rooms are requested by --rooms or by one of the
+/// options in `implied_by`. `cell_metres` is as for declare_door().
+void declare_rooms(Options& options, std::optional<Door>& door, const double& cell_metres,
+                   const std::string& help, const std::vector<std::string>& implied_by = {});
+/// Declares --door. A width in metres requires `cell_metres`, the width of a cell in m; 0: unknown.
+/// Declare the option that sets it, or the check that does so, before this option.
+void declare_door(Options& options, Door& door, const double& cell_metres);
 /// Declares --min-cells, the minimum number of cells of a room that counts. Its default is 1.
 void declare_min_cells(Options& options, std::size_t& min_cells);
-/// Declares --cell-size, the width of a cell in m, which must be above 0.
-void declare_cell_size(Options& options, double& metres);
+/// Declares --cell-size, the width of a cell in m, which must be above 0. If `data` is not null,
+/// the default is the width in the drawing record of the plans with these IDs, if all have the same
+/// one.
+void declare_cell_size(Options& options, double& metres,
+                       const std::filesystem::path* data = nullptr,
+                       const std::vector<std::string>* ids = nullptr);
 
 }  // namespace wallheat

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "cli/commands.hpp"
+#include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
 #include "io/standard_streams.hpp"
@@ -23,8 +24,11 @@ enum class Show { start, mask, source, field, rooms, difference };
 /// are given.
 class Fields {
  public:
-  Fields(std::string file, SharedPlanSource plans)
-      : file_(std::move(file)), reader_(open_result_file(file_)), plans_(std::move(plans)) {
+  Fields(std::string file, SharedPlanSource plans, std::size_t min_cells)
+      : file_(std::move(file)),
+        reader_(open_result_file(file_)),
+        plans_(std::move(plans)),
+        min_cells_(min_cells) {
     reader_.for_each_row([&](const PlanResult& row) { indices_.emplace(row.id, indices_.size()); });
     if (const auto wall = reader_.settings().find("wall"); wall != reader_.settings().end())
       walls_ = parse_wall_overrides(wall->second).value_or(WallOverrides());
@@ -82,13 +86,16 @@ class Fields {
       throw RunError(fmt::format(
           "plan \"{}\" has {} in {}, but {} in --data: it is a different plan",
           escape_control_chars(id), count_text(rooms.size(), "room"), file_, map.room_count));
-    const auto coldest = std::ranges::min_element(rooms, {}, &RoomResult::mean_temp);
+    std::vector<RoomResult> counted = rooms;
+    std::erase_if(counted, [&](const RoomResult& room) { return room.cells < min_cells_; });
     std::string caption =
-        fmt::format("{}{}, door width {}", of_plan, count_text(rooms.size(), "room"),
+        fmt::format("{}{}, door width {}", of_plan, count_text(counted.size(), "room"),
                     count_text(door_cells, "cell"));
-    if (!rooms.empty() && of_plan.empty())
+    if (!counted.empty() && of_plan.empty()) {
+      const auto coldest = std::ranges::min_element(counted, {}, &RoomResult::mean_temp);
       caption += fmt::format(", the coldest {}: {:#.4g} °C", coldest->room, coldest->mean_temp);
-    return rooms_panel(caption, map, rooms);
+    }
+    return rooms_panel(caption, map, rooms, min_cells_);
   }
 
  private:
@@ -101,6 +108,7 @@ class Fields {
   std::string file_;
   ResultReader reader_;
   SharedPlanSource plans_;
+  std::size_t min_cells_;  // smaller rooms are not counted
   std::map<std::string, std::size_t> indices_;
   WallOverrides walls_;
   SolverOptions solve_with_;
@@ -186,6 +194,7 @@ struct PlotOptions {
   std::filesystem::path data;
   std::string minus;
   std::vector<Show> shows;
+  std::size_t min_cells = 1;
   FieldPicture picture;
   RowSelection choice;
 
@@ -204,6 +213,8 @@ void choose_panels(PlotOptions& plot) {
                  : has_start         ? std::vector{Show::start, Show::field}
                                      : std::vector{Show::field};
   }
+  if (plot.min_cells > 1 && !plot.shows_any({Show::rooms}))
+    throw UsageError("--min-cells requires --show rooms");
   if (plot.shows_any({Show::start, Show::mask, Show::source, Show::rooms}) && plot.data.empty())
     throw UsageError("--show start, mask, source and rooms require --data");
   const bool differs = plot.shows_any({Show::difference});
@@ -236,6 +247,7 @@ void parse_plot_options(Options& options, PlotOptions& plot) {
               "panels of each plan: start (initial field), mask, source, field, rooms (with "
               "numbers and means) or difference, separated by commas (default: field; for one plan "
               "with --data: start and field; with --minus: difference)");
+  declare_min_cells(options, plot.min_cells);
   options.add("minus", file(plot.minus, FileRole::results_in_use),
               "another result file of the same plans, whose fields are subtracted");
   declare_rows(options, plot.choice);
@@ -297,9 +309,9 @@ Report plot_command(Options& options) {
   parse_plot_options(options, plot);
   const bool is_one = plot.ids.size() == 1;
   const SharedPlanSource plans = plot.data.empty() ? nullptr : open_plan_source(plot.data);
-  Fields fields(plot.file, plans);
+  Fields fields(plot.file, plans, plot.min_cells);
   std::optional<Fields> minus;
-  if (!plot.minus.empty()) minus.emplace(plot.minus, plans);
+  if (!plot.minus.empty()) minus.emplace(plot.minus, plans, plot.min_cells);
   for (const std::string& id : plot.ids) {
     (void)fields.row(id);  // fails before any field is solved again
     if (minus) (void)minus->row(id);

@@ -64,6 +64,7 @@ std::optional<JobResources> parse_job(std::string_view word) {
 struct RunWords {
   std::string shard;
   std::string time_limit;
+  double cell_metres = 0;
 };
 
 void declare_session(Options& options, RunOptions& run, RunWords& words) {
@@ -225,7 +226,9 @@ RunOptions parse_options(Options& options, RunScope scope) {
        "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
   declare_plans(options, run.solve.data, run.ids, run.ids_file, run.first);
   options.add("out,o", file(run.out, FileRole::new_results).required(), "result file");
-  declare_problem_options(options, run.solve.solver);
+  options.add("cell-size", value(words.cell_metres, "METRES").above(0),
+              "width of a cell in metres, for --door in metres");
+  declare_problem_options(options, run.solve.solver, words.cell_metres);
   declare_solver(options, run.solve.solver, run.solve.data);
   declare_session(options, run, words);
   options.check([&] {

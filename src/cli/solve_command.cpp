@@ -1,14 +1,18 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
 #include "cli/commands.hpp"
+#include "cli/drawing_record.hpp"
 #include "cli/plan_options.hpp"
+#include "core/cell_statistics.hpp"
 #include "core/npy.hpp"
 #include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
+#include "io/files.hpp"
 #include "io/standard_streams.hpp"
 #include "isolation/task_runner.hpp"
 #include "plans/plan_source.hpp"
@@ -68,35 +72,87 @@ std::string speed_of(const PlanResult& result, const SolverOptions& solver) {
   return text + fmt::format(", {:.2f} G interior cell updates/s", updates / result.cpu_s * 1e-9);
 }
 
+/// The rooms of a plan, and which of them are shown.
+struct PlanRooms {
+  RoomMap map;
+  RoomNames names;
+  std::size_t min_cells = 1;  ///< smaller rooms are not counted
+  double cell_metres = 0;     ///< width of a cell; 0: unknown
+
+  /// Returns the name of a room; an empty string if it has none.
+  [[nodiscard]] std::string name_of(std::uint32_t room) const {
+    const auto name = names.find(room);
+    return name == names.end() ? "" : name->second;
+  }
+  [[nodiscard]] Value area_of(std::int64_t cells) const {
+    if (cell_metres > 0) return static_cast<double>(cells) * cell_metres * cell_metres;
+    return cells;
+  }
+};
+
+/// Returns the table of a plan's rooms, with all columns.
+Table room_table(const PlanResult& result, const Thresholds& thresholds, const PlanRooms& rooms) {
+  std::vector<RowColumn> columns = room_columns(rooms.cell_metres);
+  if (!rooms.names.empty())
+    columns.insert(std::ranges::find(columns, "room",
+                                     [](const RowColumn& column) { return column.head.key; }) +
+                       1,
+                   {{"name", "name"}, true, false, [rooms](const PlanResult& row) {
+                      return rooms.name_of(row.rooms.front().room);
+                    }});
+  add_threshold_columns(thresholds, columns);
+  return table_of("rooms", rooms_of(result, rooms.min_cells), columns);
+}
+
 /// Returns the table of a plan's rooms for a page, with the columns that are useful next to a
-/// picture with room numbers.
-Table room_page_table(const PlanResult& result, const Thresholds& thresholds, double cell_metres) {
-  const std::string area = cell_metres > 0 ? "area_m2" : "cells";
-  Table table =
-      table_of("rooms", rooms_of(result),
-               parse_columns("", "room,mean_temp,min_temp,max_temp,pct_above,pct_below," + area,
-                             room_columns(cell_metres)));
-  table.name = "rooms";
+/// picture with room numbers, and a row for the complete plan.
+Table room_page_table(const PlanResult& result, const Thresholds& thresholds,
+                      const PlanRooms& rooms) {
   const ValueStyle celsius{ValueFormat::decimals, 1, "°C"};
   const ValueStyle percent{ValueFormat::decimals, 0, "%"};
-  const std::vector<std::pair<std::string, ValueStyle>> heads{
-      {"room", {}},
-      {"mean", celsius},
-      {"coldest", celsius},
-      {"warmest", celsius},
-      {fmt::format("above {} °C", thresholds.above), percent},
-      {fmt::format("below {} °C", thresholds.below), percent},
-      {cell_metres > 0 ? "area" : "cells",
-       cell_metres > 0 ? ValueStyle{ValueFormat::decimals, 2, "m²"} : ValueStyle{}}};
-  for (std::size_t i = 0; i < heads.size(); ++i)
-    std::tie(table.columns[i].name, table.columns[i].style) = heads[i];
+  const bool has_area = rooms.cell_metres > 0;
+  Table table{"rooms",
+              "rooms",
+              {{"room", "room"},
+               {"name", rooms.names.empty() ? "" : "name"},
+               {has_area ? "area_m2" : "cells", has_area ? "area" : "cells",
+                has_area ? ValueStyle{ValueFormat::decimals, 1, "m²"} : ValueStyle{}},
+               {"mean_temp", "mean", celsius},
+               {"min_temp", "minimum", celsius},
+               {"max_temp", "maximum", celsius},
+               {"pct_above", fmt::format("above {} °C", thresholds.above), percent},
+               {"pct_below", fmt::format("below {} °C", thresholds.below), percent}}};
+  double min_temp = nan_value;
+  double max_temp = nan_value;
+  for (const RoomResult& room : result.rooms) {
+    min_temp = std::fmin(min_temp, room.min_temp);
+    max_temp = std::fmax(max_temp, room.max_temp);
+    if (room.cells < rooms.min_cells) continue;
+    // The number is a string, as the last row has none.
+    table.rows.push_back({std::to_string(room.room), rooms.name_of(room.room),
+                          rooms.area_of(room.cells), room.mean_temp, room.min_temp, room.max_temp,
+                          percent_of(room.cells_above, room.cells), pct_below(room)});
+  }
+  const Statistics& all = result.statistics;
+  table.rows.push_back({"all", "", rooms.area_of(result.interior_cells), all.mean_temp, min_temp,
+                        max_temp, all.pct_above, all.pct_below});
+  return table;
+}
+
+/// Returns the facts of a report in text output as a table, for a page on which they are not the
+/// first part.
+Table table_of_facts(const Report& report, std::string name) {
+  Table table{"facts", std::move(name), {{"property", "property"}, {"value", "value"}}};
+  for (const auto& part : report.elements)
+    if (const auto* fact = std::get_if<Fact>(&part); fact != nullptr && fact->is_in_text())
+      table.rows.push_back({fact->name, value_text(fact->value, fact->style) + fact->suffix});
   return table;
 }
 
 /// Returns the output of the command, or with `is_page` the content of its page, without the table
 /// of rooms.
-Report solution_report(const PlanResult& result, const SolverOptions& solver, double cell_metres,
-                       bool is_page) {
+Report solution_report(const PlanResult& result, const SolverOptions& solver,
+                       const PlanRooms& rooms, bool is_page) {
   const NumberStyle& style = is_page ? rounded : all_digits;
   const bool is_empty = result.status == PlanStatus::empty;
   const auto name = [&](const std::string& text) { return is_empty ? "" : text; };
@@ -131,35 +187,50 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver, do
                      "pct_above_upper,pct_below_lower,pct_below_upper,seconds,device,solver",
                      all_columns()))
     report.add_json_fact(column.head.key, column.value(result));
-  if (cell_metres > 0)
-    report.add_fact("area_m2", name("area"),
-                    static_cast<double>(result.interior_cells) * cell_metres * cell_metres,
+  if (rooms.cell_metres > 0)
+    report.add_fact("area_m2", name("area"), rooms.area_of(result.interior_cells),
                     {ValueFormat::digits, 5, "m²"});
   if (!solver.door) return report;
   const std::uint32_t door = solver.door->of(
       {static_cast<std::size_t>(result.rows), static_cast<std::size_t>(result.cols)});
-  const std::string metres = cell_metres > 0 ? fmt::format(" ({:.3g} m)", door * cell_metres) : "";
-  report.add_text_fact(name("rooms"), result.rooms.size(),
-                       door == 0 ? ", divided at walls only"
-                                 : fmt::format(", divided at openings of up to {}{}",
-                                               count_text(door, "cell"), metres));
+  RoomCounts counts;
+  for (const RoomResult& room : result.rooms) counts.add(room.cells, rooms.min_cells);
+  report.add_text_fact(name("rooms"), counts.counted,
+                       counts.suffix(rooms.min_cells) +
+                           door_suffix(door, *solver.door == Door(), rooms.cell_metres));
+  report.add_json_fact("min_cells", rooms.min_cells);
+  report.add_json_fact("small_rooms", counts.small);
   report.add_json_fact("door_cells", door);
   return report;
 }
 
-/// Returns the picture of a solved plan: its initial field, its solution, and its rooms if `door`
+/// Returns the picture of a solved plan: its initial field, its solution, and its rooms if `rooms`
 /// is set.
 FieldPicture solution_picture(const FloorPlan& plan, const Grid<std::uint8_t>& building,
                               const Grid<double>& solution, const PlanResult& result,
-                              const std::optional<Door>& door) {
+                              const std::optional<PlanRooms>& rooms) {
   FieldPicture picture = plan_picture("plan " + result.id, plan, building, solution,
                                       solution_caption(result.solver, result.iterations));
-  if (!door) return picture;
-  const RoomMap map = map_rooms(plan.interior, door->of({plan.interior.rows, plan.interior.cols}));
+  if (!rooms) return picture;
+  const auto counted = std::ranges::count_if(
+      result.rooms, [&](const RoomResult& room) { return room.cells >= rooms->min_cells; });
   picture.panels.push_back(
-      rooms_panel(count_text(result.rooms.size(), "room") + ", by mean", map, result.rooms));
+      rooms_panel(count_text(static_cast<std::size_t>(counted), "room") + ", mean temperatures",
+                  rooms->map, result.rooms, rooms->min_cells, rooms->names));
   ++picture.columns;
   return picture;
+}
+
+/// Adds how the drawing of a plan was interpreted, including the door width of this solution.
+void add_drawing(const DrawingRecord& record, const PlanResult& result, const Door& door,
+                 double cell_metres, Report& page) {
+  const std::uint32_t door_cells =
+      door.of({static_cast<std::size_t>(result.rows), static_cast<std::size_t>(result.cols)});
+  for (auto part : record.report.elements) {
+    if (auto* const table = std::get_if<Table>(&part); table != nullptr && table->key == "drawing")
+      table->rows.push_back({"rooms", door_suffix(door_cells, false, cell_metres).substr(2)});
+    page.elements.push_back(std::move(part));
+  }
 }
 
 /// Returns a picture as a figure that is as wide as a page, whose heading replaces its title.
@@ -167,6 +238,9 @@ Figure picture_on_page(FieldPicture picture) {
   constexpr int page_width = 930;
   constexpr int max_height = 2000;
   picture.title.clear();
+  // The rooms come first.
+  if (!picture.panels.empty())
+    std::rotate(picture.panels.begin(), picture.panels.end() - 1, picture.panels.end());
   picture.size = {page_width, max_height};
   picture.columns = 2;
   return {.key = "fields",
@@ -182,7 +256,8 @@ Report solve_command(Options& options) {
   std::filesystem::path png;
   std::filesystem::path npy;
   SolverOptions solver;
-  double cell_metres = 0;
+  PlanRooms shown;
+  std::filesystem::path room_names;
   options.describe("ID --data PLANS [options]", "Solves one floor plan and prints its statistics.",
                    {"wallheat solve 00001 --data plans",
                     "wallheat solve 00001 --data plans --solver steady --png plan.png"});
@@ -194,8 +269,18 @@ Report solve_command(Options& options) {
               "format: PNG, SVG or PDF; --page shows them, too, with rounded numbers");
   options.add("npy", output_file(npy, npy::magic),
               "store the solution as a NumPy array, float64 in °C");
-  declare_problem_options(options, solver);
-  declare_cell_size(options, cell_metres);
+  std::vector<std::string> ids;
+  options.check([&] { ids = {id}; });
+  declare_cell_size(options, shown.cell_metres, &data, &ids);
+  declare_problem_options(options, solver, shown.cell_metres, {"page", "room-names"});
+  declare_min_cells(options, shown.min_cells);
+  options.check([&] {
+    if (shown.min_cells > 1 && !solver.door) throw UsageError("--min-cells requires --rooms");
+  });
+  options.add("room-names", file(room_names, FileRole::input),
+              "CSV file with names of rooms: a line x,y,name for a point in each room, in cells "
+              "from the upper left corner, or x_m,y_m,name in metres; the first line is this "
+              "header. Files with semicolons and decimal commas are valid, too");
   declare_solver(options, solver, data);
   options.parse();
   const SharedPlanSource source = open_plan_source(data);
@@ -206,6 +291,16 @@ Report solve_command(Options& options) {
   apply_wall_overrides(plan, solver.walls);
   if (plan.has_heat_source() && !solver.spacing_is_known)
     print_error("wallheat: {}", unknown_spacing);
+  const auto drawing =
+      options.was_given("page") ? read_drawing_record(data, id) : std::optional<DrawingRecord>();
+  std::optional<PlanRooms> rooms;
+  if (solver.door) {
+    shown.map = map_rooms(plan.interior, solver.door->of({plan.interior.rows, plan.interior.cols}));
+    if (!room_names.empty())
+      shown.names = parse_room_names(room_names.string(), read_text_file(room_names.string()),
+                                     shown.map, shown.min_cells, shown.cell_metres);
+    rooms = shown;
+  }
   const auto start = std::chrono::steady_clock::now();
   const double cpu_start_s = thread_cpu_seconds();
   std::optional<Solution> solution;
@@ -224,23 +319,21 @@ Report solve_command(Options& options) {
   result.seconds = seconds;
   result.device = solver.device_text();
   result.solver = solver.solver_text();
-  Report report = solution_report(result, solver, cell_metres, false);
-  if (solver.door) {
-    std::vector<RowColumn> columns = room_columns(cell_metres);
-    add_threshold_columns(solver.thresholds, columns);
-    report.add(table_of("rooms", rooms_of(result), columns));
-  }
+  Report report = solution_report(result, solver, shown, false);
+  if (rooms) report.add(room_table(result, solver.thresholds, *rooms));
   FieldPicture picture;
   if (!png.empty() || options.was_given("page"))
-    picture = solution_picture(plan, building, solution->field, result, solver.door);
+    picture = solution_picture(plan, building, solution->field, result, rooms);
   if (!png.empty()) {
     write_output(png, picture.draw(plot_format("png", png)));
     report.add_fact("png", "picture", png.string());
   }
-  report.for_page = [result, solver, cell_metres, figure = picture_on_page(std::move(picture))] {
-    Report page = solution_report(result, solver, cell_metres, true);
+  report.for_page = [result, solver, shown, drawing, figure = picture_on_page(std::move(picture))] {
+    Report page;
     page.add(figure);
-    if (solver.door) page.add(room_page_table(result, solver.thresholds, cell_metres));
+    page.add(room_page_table(result, solver.thresholds, shown));
+    if (drawing) add_drawing(*drawing, result, *solver.door, shown.cell_metres, page);
+    page.add(table_of_facts(solution_report(result, solver, shown, true), "calculation"));
     return page;
   };
   if (!npy.empty()) {

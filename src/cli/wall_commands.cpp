@@ -40,6 +40,10 @@ struct WallChange {
 class LinearPlans {
  public:
   void declare(Options& options);
+  /// Declares --cell-size, whose default is that of the drawings of the plans.
+  void declare_cell_size(Options& options, double& metres) const {
+    wallheat::declare_cell_size(options, metres, &data_, &ids_);
+  }
   /// Opens the plan source. Call this after parsing. Throws RunError.
   void open();
   [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }
@@ -192,7 +196,6 @@ void choose_settings(const std::vector<WallChange>& changes, WhatIf& asked) {
 Report whatif_command(Options& options) {
   WhatIf asked;
   LinearPlans plans;
-  std::optional<Door> door;  // set if rooms are requested
   std::vector<WallChange> changes;
   options.describe(
       "--data PLANS --wall NOMINAL=DEGREES [options] [ID ...]",
@@ -208,8 +211,10 @@ Report whatif_command(Options& options) {
                        "temperature, such as 25=22, or at each temperature of a range, such as "
                        "25=18:30:1 (from, to, step); repeated: all combinations");
   declare_thresholds(options, asked.thresholds);
-  declare_rooms(options, door, "also compute results for rooms");
-  declare_cell_size(options, asked.cell_metres);
+  plans.declare_cell_size(options, asked.cell_metres);
+  declare_rooms(options, asked.door, asked.cell_metres, "also compute results for rooms");
+  declare_min_cells(options, asked.min_cells);
+  options.add_dependency("rooms", {"min-cells"});
   plans.declare(options);
   options.check([&] { choose_settings(changes, asked); });
   options.parse();
@@ -217,8 +222,7 @@ Report whatif_command(Options& options) {
   std::vector<WhatIfPlan> answers(plans.ids().size());
   const auto take = [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
     const std::string& id = plans.ids()[index];
-    const auto rooms = door ? room_cells_of(plan, *door) : RoomCells();
-    answers[index] = answer_of(asked, id, solved, rooms);
+    answers[index] = answer_of(asked, id, plan, solved);
   };
   const int exit_status = plans.superpose(asked.walls, take);
   Report report = make_report(asked, std::move(answers));
@@ -268,7 +272,6 @@ Report need_command(Options& options) {
   std::vector<WallChange> changes;
   double area_above = 0;
   LinearPlans plans;
-  Door door;
   options.describe(
       "--data PLANS --wall NOMINAL --room-mean DEGREES [options] [ID ...]",
       "Computes the temperature that the walls with one nominal temperature need so that rooms "
@@ -294,10 +297,10 @@ Report need_command(Options& options) {
   options.add(
       "max", value(question.max, "DEGREES", 100).within(absolute_zero, max_magnitude),
       "maximum wall temperature that is a valid result, in °C; the minimum is absolute zero");
-  declare_door(options, door);
+  plans.declare_cell_size(options, question.cell_metres);
+  declare_door(options, question.door, question.cell_metres);
   declare_min_cells(options, question.min_cells);
   options.add("whole-plans", flag(question.whole_plans), "treat each plan as one room");
-  declare_cell_size(options, question.cell_metres);
   plans.declare(options);
   options.add_dependency("area-above", {"area-share"});
   options.check([&] {
@@ -316,10 +319,14 @@ Report need_command(Options& options) {
   need.plans.resize(plans.ids().size());
   const auto take = [&](std::size_t index, const FloorPlan& floor_plan, const Superposition& all) {
     const Superposition linear = of_asked_wall(all, temperatures);
-    const auto rooms =
-        question.whole_plans ? one_room(linear.now.cells.size()) : room_cells_of(floor_plan, door);
-    need.plans[index] = {plans.ids()[index], all.walls.front().cells > 0, linear.now.bound,
-                         room_requirements(question, linear, rooms)};
+    const std::uint32_t door_cells =
+        question.door.of({floor_plan.interior.rows, floor_plan.interior.cols});
+    const auto rooms = question.whole_plans ? one_room(linear.now.cells.size())
+                                            : room_cells_of(floor_plan, door_cells);
+    PlanRequirements& plan = need.plans[index];
+    plan = {plans.ids()[index], all.walls.front().cells > 0, linear.now.bound,
+            room_requirements(question, linear, rooms), door_cells};
+    plan.small_rooms = rooms.size() - plan.rooms.size();
   };
   const int exit_status = plans.superpose(kinds, take);
   std::erase_if(need.plans, [](const PlanRequirements& plan) { return plan.id.empty(); });

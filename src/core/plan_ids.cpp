@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "core/system_limits.hpp"
+#include "core/text.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -150,9 +151,7 @@ PlanIds parse_ids(std::string_view text, const std::string& file) {
     throw RunError("the ids file " + file +
                    " is encoded in UTF-16, as Windows PowerShell writes it; "
                    "save it as UTF-8");
-  // Written by some editors to mark UTF-8.
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
+  text = without_byte_order_mark(text);
   StringList names;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -16,6 +16,12 @@
 
 namespace wallheat {
 
+/// First bytes of a UTF-8 file that some programs write.
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+[[nodiscard]] inline std::string_view without_byte_order_mark(std::string_view text) {
+  return text.starts_with(byte_order_mark) ? text.substr(byte_order_mark.size()) : text;
+}
+
 /// Parses the complete text as a number. Returns nullopt if it is not a number, or does not fit
 /// into the type.
 template <class Number>

@@ -31,8 +31,9 @@ PlanIds listed_ids(const std::filesystem::path& directory) {
   return sorted_ids_without_list(directory.string(), std::move(ids));
 }
 
-bool is_list(const std::filesystem::path& name) {
-  return name == ids_file_name || name == spacing_name;
+bool is_sidecar(const std::filesystem::path& name) {
+  return name == ids_file_name || name == spacing_name ||
+         name.string().ends_with(drawing_record_suffix);
 }
 
 class DirectorySource final : public PlanSource {
@@ -109,7 +110,7 @@ class DirectorySource final : public PlanSource {
 }  // namespace
 
 bool is_plan_file_name(const std::filesystem::path& name) {
-  return is_list(name) || parse_plan_file_name(name.string());
+  return is_sidecar(name) || parse_plan_file_name(name.string());
 }
 
 bool is_plan_input(const std::filesystem::path& file) {
@@ -121,7 +122,7 @@ bool is_plan_input(const std::filesystem::path& file) {
       const std::string sibling = std::string(found->second).append(plan_file_suffix(other));
       return std::filesystem::exists(directory / sibling, unknown);
     });
-  if (!is_list(file.filename())) return false;
+  if (!is_sidecar(file.filename())) return false;
   try {
     return !listed_ids(directory).ids.empty();
   } catch (const RunError&) {

@@ -91,21 +91,32 @@ SharedPlanSource open_plan_source(const std::filesystem::path& path, ListingMode
   return zip_source(path, listing);
 }
 
-std::optional<double> read_spacing(const std::filesystem::path& path) {
-  std::string file = (path / spacing_name).string();
-  std::optional<std::string> text;
+std::optional<std::string> read_sidecar_text(const std::filesystem::path& path,
+                                             const std::string& name) {
   if (std::filesystem::is_directory(path)) {
-    if (!std::filesystem::exists(file)) return std::nullopt;
-    text = text_of_file(file);
-  } else if (is_zip(path)) {
-    file = path.string() + ": " + spacing_name;
-    text = read_sidecar_text(path, spacing_name);
+    const std::filesystem::path file = path / name;
+    return std::filesystem::exists(file) ? std::optional(text_of_file(file)) : std::nullopt;
   }
+  return is_zip(path) ? read_archive_sidecar_text(path, name) : std::nullopt;
+}
+
+std::string sidecar_text_name(const std::filesystem::path& path, const std::string& name) {
+  return std::filesystem::is_directory(path) ? (path / name).string() : path.string() + ": " + name;
+}
+
+std::string drawing_record_name(const std::string& id) {
+  (void)plan_file_name(id, PlanFile::domain);  // throws if the ID is invalid
+  return id + std::string(drawing_record_suffix);
+}
+
+std::optional<double> read_spacing(const std::filesystem::path& path) {
+  auto text = read_sidecar_text(path, spacing_name);
   if (!text) return std::nullopt;
   text->erase(text->find_last_not_of(" \t\r\n") + 1);
   const auto spacing = parse_number<double>(*text);
   if (!spacing || !std::isfinite(*spacing) || *spacing <= 0)
-    throw RunError(file + " must contain one number above 0, the grid spacing");
+    throw RunError(sidecar_text_name(path, spacing_name) +
+                   " must contain one number above 0, the grid spacing");
   return spacing;
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -98,7 +99,7 @@ using SharedPlanSource = std::shared_ptr<const PlanSource>;
 [[nodiscard]] SharedPlanSource directory_source(std::filesystem::path directory);
 
 /// Returns true if a directory of plans may contain a file of this name: ID_domain.npy,
-/// ID_interior.npy, ID_source.npy, building_ids.txt, spacing.txt.
+/// ID_interior.npy, ID_source.npy, ID_drawing.json, building_ids.txt, spacing.txt.
 [[nodiscard]] bool is_plan_file_name(const std::filesystem::path& name);
 /// Returns true if a file is, or would be, read together with floor plans in the same directory.
 [[nodiscard]] bool is_plan_input(const std::filesystem::path& file);
@@ -127,10 +128,22 @@ inline constexpr const char* spacing_name = "spacing.txt";
 [[nodiscard]] SharedPlanSource zip_source(const std::filesystem::path& archive,
                                           ListingMode listing = ListingMode::eager);
 
-/// Returns the text of the file with this name next to the plans of an archive; nullopt if there is
-/// none. Throws RunError if the file cannot be read, or if the archive contains no plans.
-[[nodiscard]] std::optional<std::string> read_sidecar_text(const std::filesystem::path& archive,
+/// Returns the text of the file with this name next to the plans of a directory or archive; nullopt
+/// if there is none, or if `path` is neither. Throws RunError if the file cannot be read, or if the
+/// archive contains no plans.
+[[nodiscard]] std::optional<std::string> read_sidecar_text(const std::filesystem::path& path,
                                                            const std::string& name);
+[[nodiscard]] std::optional<std::string> read_archive_sidecar_text(
+    const std::filesystem::path& archive, const std::string& name);
+
+/// Returns a name for such a file in messages.
+[[nodiscard]] std::string sidecar_text_name(const std::filesystem::path& path,
+                                            const std::string& name);
+
+/// Returns the name of the file that describes how a plan was made from a picture, such as
+/// "flat_drawing.json" for plan flat. Throws InputError if the ID is invalid.
+[[nodiscard]] std::string drawing_record_name(const std::string& id);
+inline constexpr std::string_view drawing_record_suffix = "_drawing.json";
 
 /// Returns the XXH3 hash (64 bits) of the solver's input: shape, initial field, mask and, if there
 /// is one, heat source. The hash does not depend on how the plan is stored (dtype, order), so a

@@ -240,8 +240,8 @@ SharedPlanSource zip_source(const std::filesystem::path& archive, ListingMode li
   return std::make_shared<ZipSource>(archive, listing);
 }
 
-std::optional<std::string> read_sidecar_text(const std::filesystem::path& path,
-                                             const std::string& name) {
+std::optional<std::string> read_archive_sidecar_text(const std::filesystem::path& path,
+                                                     const std::string& name) {
   const ZipArchive archive(path);
   const std::string wanted = folder_of_plans(archive) + name;
   std::optional<Member> found;

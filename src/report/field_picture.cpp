@@ -317,7 +317,7 @@ class Page {
                  const ColourRange& range) const {
     const double cell = std::min(panel_width_ / static_cast<double>(panel.values.cols),
                                  panel_height_ / static_cast<double>(panel.values.rows));
-    for (const std::string& text : {label.text, label.short_text}) {
+    for (const std::string& text : label.texts) {
       constexpr double letter = 6.6;
       if (letter * static_cast<double>(display_width(text)) >
           static_cast<double>(label.room_for_it) * cell)
@@ -424,7 +424,8 @@ Grid<double> interior_cells(const FloorPlan& plan, const Grid<std::uint8_t>& bui
 }
 
 FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
-                       const std::vector<RoomResult>& rooms) {
+                       const std::vector<RoomResult>& rooms, std::size_t min_cells,
+                       const RoomNames& names) {
   FieldPanel panel{caption, Grid<double>(map.labels.rows, map.labels.cols, nan_value)};
   // Position of the number of a room: its cell nearest to its centre, which may be outside of the
   // room.
@@ -439,15 +440,18 @@ FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
   }
   for (std::size_t k = 0; k < rooms.size(); ++k) {
     const RoomResult& room = rooms[k];
+    if (room.cells < min_cells) continue;
     const std::size_t cell = middle[k].second;
     const std::string number = std::to_string(room.room);
+    const auto named = names.find(room.room);
+    const std::string& name = named == names.end() ? number : named->second;
     constexpr std::size_t letters_a_line = 3;  // a line is as high as three characters are wide
     panel.labels.push_back(
-        {fmt::format("{}: {:.1f} °C", number, room.mean_temp), cell / map.labels.cols,
+        {{fmt::format("{}: {:.1f} °C", name, room.mean_temp), name, number},
+         cell / map.labels.cols,
          cell % map.labels.cols,
          std::min<std::size_t>(letters_a_line * (room.last_row - room.first_row + 1),
-                               room.last_col - room.first_col + 1),
-         number});
+                               room.last_col - room.first_col + 1)});
   }
   return panel;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/gnuplot.hpp"
+#include "report/room_text.hpp"
 #include "wallheat/floor_plan.hpp"
 #include "wallheat/grid.hpp"
 #include "wallheat/result_reader.hpp"
@@ -25,14 +26,13 @@ enum class PanelScale {
   mask  ///< 0 and 1, in grey and without a colour bar
 };
 
-/// A text on a field, centred on a cell. It is replaced by the short text if there is not enough
-/// room for it, and left out if there is not enough room for either.
+/// A text on a field, centred on a cell.
 struct FieldLabel {
-  std::string text;
+  /// The first of these that fits into the available width is drawn; nothing if none fits.
+  std::vector<std::string> texts;
   std::size_t row = 0;
   std::size_t col = 0;
   std::size_t room_for_it = 0;  ///< available width in cells
-  std::string short_text = {};
 };
 
 /// A field to draw. NaN is the ground outside of the building.
@@ -86,9 +86,11 @@ struct FieldPicture {
 [[nodiscard]] Grid<double> interior_cells(const FloorPlan& plan,
                                           const Grid<std::uint8_t>& building);
 /// Returns a panel of the rooms of a plan: each cell has the mean temperature of its room, walls
-/// are NaN, and each room is labelled with its number and mean.
+/// are NaN, and each room of at least `min_cells` cells is labelled with its name, or its number if
+/// it has none, and its mean.
 [[nodiscard]] FieldPanel rooms_panel(const std::string& caption, const RoomMap& map,
-                                     const std::vector<RoomResult>& rooms);
+                                     const std::vector<RoomResult>& rooms,
+                                     std::size_t min_cells = 1, const RoomNames& names = {});
 /// Returns the heat source of a plan, with NaN in cells where it has no effect. The plan must have
 /// a heat source.
 [[nodiscard]] Grid<double> heat_source_grid(const FloorPlan& plan);

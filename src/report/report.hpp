@@ -170,6 +170,7 @@ struct Figure {
 /// The output of a command, in the order of text output. The keys of a report are unique.
 struct Report {
   std::string title = {};      ///< title of its page
+  std::string byline = {};     ///< author and date, below the title of its page; empty: none
   std::string csv_table = {};  ///< key of the table of CSV output; empty: the first table
   std::vector<std::variant<Fact, Table, Note, Figure>> elements = {};
   /// Creates the report for a page, if the page contains more than this report.
@@ -223,9 +224,16 @@ void write_text(const Report& report, std::ostream& out, std::optional<std::size
 /// `figures` with the data of each figure, and last `layout`, which contains the order, names and
 /// styles with which parse_report() restores the report.
 void write_json(const Report& report, std::ostream& out);
-/// Writes CSV output with a header of keys. Strings that contain commas, quotes or line breaks are
-/// quoted (RFC 4180), so that spreadsheets and pandas read them without options.
-void write_csv(const Table& table, std::ostream& out);
+/// Forms of CSV output.
+enum class CsvDialect {
+  commas,     ///< commas, decimal points, all digits: pandas and most programs read it
+  semicolons  ///< for spreadsheets whose decimal mark is a comma: semicolons, decimal commas,
+              ///< numbers rounded as in text output, and a byte-order mark, without which Excel
+              ///< misreads UTF-8
+};
+/// Writes CSV output with a header of keys. Strings that contain separators, quotes or line breaks
+/// are quoted (RFC 4180), so that programs read them without options.
+void write_csv(const Table& table, std::ostream& out, CsvDialect dialect = CsvDialect::commas);
 
 /// Converts a JSON boolean, number or string; returns an unknown value for everything else.
 [[nodiscard]] Value value_from_json(const Json& json);

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
@@ -19,34 +20,53 @@ namespace wallheat {
 namespace {
 
 /// Quotes a string as a cell of CSV (RFC 4180).
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+std::string csv_cell(const std::string& text, char separator) {
+  if (text.find_first_of("\"\r\n") == std::string::npos &&
+      text.find(separator) == std::string::npos)
+    return text;
   std::string quoted = "\"";
   for (const char letter : text) quoted.append(letter == '"' ? 2 : 1, letter);
   return quoted + '"';
 }
 
-std::string csv_field(const Value& value) {
-  if (const auto* number = std::get_if<double>(&value))
-    return std::isnan(*number) ? "" : format_repr(*number);
+/// Formats a number with the digits of text output and a decimal comma. A number whose text output
+/// contains a unit has six significant digits.
+std::string spreadsheet_number(double number, const ValueStyle& style) {
+  const bool has_style = style.form == ValueFormat::decimals || style.form == ValueFormat::digits;
+  std::string text =
+      value_text(number, has_style ? ValueStyle{style.form, style.digits} : ValueStyle{});
+  std::ranges::replace(text, '.', ',');
+  return text;
+}
+
+std::string csv_field(const Value& value, const ValueStyle& style, CsvDialect dialect) {
+  const bool is_spreadsheet = dialect == CsvDialect::semicolons;
+  if (const auto* number = std::get_if<double>(&value)) {
+    if (std::isnan(*number)) return "";
+    return is_spreadsheet ? spreadsheet_number(*number, style) : format_repr(*number);
+  }
   if (const auto* number = std::get_if<std::int64_t>(&value)) return std::to_string(*number);
   if (const auto* is = std::get_if<bool>(&value)) return *is ? "true" : "false";
   const auto* text = std::get_if<std::string>(&value);
-  return text == nullptr ? "" : csv_cell(*text);
+  return text == nullptr ? "" : csv_cell(*text, is_spreadsheet ? ';' : ',');
 }
 
 }  // namespace
 
-void write_csv(const Table& table, std::ostream& out) {
+void write_csv(const Table& table, std::ostream& out, CsvDialect dialect) {
+  const bool is_spreadsheet = dialect == CsvDialect::semicolons;
+  if (is_spreadsheet) out << byte_order_mark;
   const auto write_line = [&](const auto& cell_of) {
     const char* separator = "";
     for (std::size_t i = 0; i < table.columns.size(); ++i)
-      if (table.columns[i].is_in_json()) out << std::exchange(separator, ",") << cell_of(i);
+      if (table.columns[i].is_in_json())
+        out << std::exchange(separator, is_spreadsheet ? ";" : ",") << cell_of(i);
     out << '\n';
   };
   write_line([&](std::size_t i) { return table.columns[i].key; });
   table.for_each([&](const Table::Row& row) {
-    write_line([&](std::size_t i) { return csv_field(row.at(i)); });
+    write_line(
+        [&](std::size_t i) { return csv_field(row.at(i), table.columns[i].style, dialect); });
   });
 }
 

@@ -38,7 +38,7 @@ table:not(.facts) td{white-space:pre}.facts td{overflow-wrap:anywhere}.facts td:
 .plot svg{display:block}.plot image{image-rendering:pixelated}.plot [fill=black]{fill:var(--text)}.plot [color=black]{color:var(--text)}
 button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-decoration:underline dotted}
 button[disabled]{opacity:.4;cursor:default}.save{color:var(--faint);font-size:.85em;margin:.2em 0}.save button{margin-right:.8em}
-p.small{color:var(--faint);font-size:.85em}@media print{section{break-inside:avoid}.long{break-inside:auto}body{margin:0}.save button{display:none}.plot svg{max-width:100%;height:auto}
+p.small{color:var(--faint);font-size:.85em}@page{size:A4;margin:14mm}@media print{section{break-inside:avoid}.long{break-inside:auto}body{margin:0}.save button{display:none}.plot svg{max-width:100%;height:auto}
 .scroll{overflow:visible;background:none}pre.scroll{white-space:pre-wrap;overflow-wrap:anywhere}
 .scroll table{font-size:calc(1em*max(.42,min(.85,8.5/var(--columns))))}.scroll td,.scroll th{white-space:pre-wrap;padding-right:.5em}
 table:not(.facts) td:not(.r){white-space:pre-wrap;overflow-wrap:anywhere;min-width:6ch}.scroll td.r{white-space:nowrap}
@@ -177,7 +177,8 @@ std::optional<Svgs> svgs_of(const std::vector<const Report*>& reports) {
 
 class PageWriter {
  public:
-  PageWriter(const std::string& title, const std::vector<const Report*>& reports, std::ostream& out,
+  PageWriter(const std::string& title, const std::string& byline,
+             const std::vector<const Report*>& reports, std::ostream& out,
              std::optional<double> reload_s = {})
       : svgs_(svgs_of(reports)), out_(out) {
     out_ << "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n"
@@ -190,11 +191,11 @@ class PageWriter {
                           std::max(1.0, std::ceil(*reload_s)));
     out_ << "<title>" << escape_html(title) << "</title>\n<style>" << page_css()
          << "</style></head>\n<body>\n<h1>" << escape_html(title) << "</h1>\n";
+    if (!byline.empty()) out_ << "<p class=small>" << escape_html(byline) << "</p>\n";
     if (reload_s)
       out_ << fmt::format(
           "<p class=small id=updated>Updated <time datetime={0}>{0}</time>. This page reloads "
-          "itself "
-          "every {1}.</p>\n",
+          "itself every {1}.</p>\n",
           utc_now(), duration_text(*reload_s));
   }
 
@@ -354,7 +355,7 @@ std::string escape_html(std::string_view text) {
 
 void write_page(const Report& report, std::ostream& out) {
   const Report page = report.for_page ? report.for_page() : report;
-  PageWriter writer(report.title, {&page}, out, page.reload_s);
+  PageWriter writer(report.title, report.byline, {&page}, out, page.reload_s);
   writer.write(page);
   writer.end();
 }
@@ -362,7 +363,7 @@ void write_page(const Report& report, std::ostream& out) {
 void write_page(const std::string& title, const std::vector<Report>& reports, std::ostream& out) {
   std::vector<const Report*> all;
   for (const Report& report : reports) all.push_back(&report);
-  PageWriter writer(title, all, out);
+  PageWriter writer(title, "", all, out);
   for (const Report& report : reports) writer.write(report, report.title);
   writer.end();
 }

@@ -318,8 +318,7 @@ std::string_view visible_part(std::string_view line) {
 void CsvReader::read(const std::string& file) {
   require_no_binary_format(file, beginning_of(file, 8));
   const std::string content = read_text_file(file);
-  std::string_view text = content;
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+  std::string_view text = without_byte_order_mark(content);
   files_.push_back(file);
   decimal_mark_ = 0;
   Layout layout;

@@ -96,9 +96,10 @@ Rows rooms_of(const ResultReader& reader, std::size_t min_cells) {
   };
 }
 
-Rows rooms_of(PlanResult plan) {
-  return
-      [plan = std::move(plan)](const RowCallback& take) { take_rooms(plan, plan.rooms, 0, take); };
+Rows rooms_of(PlanResult plan, std::size_t min_cells) {
+  return [plan = std::move(plan), min_cells](const RowCallback& take) {
+    take_rooms(plan, plan.rooms, min_cells, take);
+  };
 }
 
 std::vector<RowColumn> all_columns(bool with_hidden) {

@@ -38,8 +38,8 @@ using Rows = std::function<void(const RowCallback& take)>;
 /// Streams the rooms of a file that have at least `min_cells` cells, in order. `reader` must
 /// outlive the result. The stream throws RunError if they are damaged.
 [[nodiscard]] Rows rooms_of(const ResultReader& reader, std::size_t min_cells);
-/// Streams the rooms of one plan.
-[[nodiscard]] Rows rooms_of(PlanResult plan);
+/// Streams the rooms of one plan that have at least `min_cells` cells.
+[[nodiscard]] Rows rooms_of(PlanResult plan, std::size_t min_cells);
 
 /// A column of rows, with its format.
 struct RowColumn {
@@ -70,9 +70,6 @@ bool add_threshold_columns(const Thresholds& thresholds, std::vector<RowColumn>&
 /// is similar to one of `names`; otherwise an empty string.
 [[nodiscard]] std::string column_hint(const std::string& unknown,
                                       const std::vector<std::string>& names);
-
-/// Rooms with fewer cells are mostly corners that walls cut off. Reports suggest to leave them out.
-inline constexpr std::uint32_t corner_cells = 20;
 
 /// Returns the percentage of the cells of a room that are below the threshold.
 [[nodiscard]] double pct_below(const RoomResult& room);

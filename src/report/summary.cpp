@@ -18,6 +18,7 @@
 #include "core/text.hpp"
 #include "monitor/run_progress.hpp"
 #include "report/histogram.hpp"
+#include "report/room_text.hpp"
 #include "view/advice.hpp"
 #include "view/time_text.hpp"
 
@@ -81,8 +82,7 @@ struct Summary {
   std::string peak_memory_id;            ///< plan with this maximum
   /// Rooms by their means; nullopt if the file has no rooms.
   std::optional<ThresholdCounts> rooms;
-  std::size_t corners = 0;      ///< of these, rooms with fewer than corner_cells cells
-  std::size_t small_rooms = 0;  ///< rooms with fewer than min_cells cells, which are not counted
+  RoomCounts room_counts;
   FewRows coldest_rooms{20};
   PhaseSeconds in_phases{};  ///< of plans whose phases are known
   double in_plans = 0;       ///< seconds of these plans
@@ -163,12 +163,9 @@ void Summary::count_answer(const PlanResult& row) {
 /// Counts a room, unless it has fewer than `min_cells` cells. The coldest rooms are those of at
 /// least a thousandth of their plan's interior: the mask of a plan may have single cells apart.
 void Summary::count_room(const RoomResult& room, const PlanResult& plan, const SummaryInput& of) {
-  if (room.cells < of.min_cells) {
-    ++small_rooms;
-    return;
-  }
+  room_counts.add(room.cells, of.min_cells);
+  if (room.cells < of.min_cells) return;
   ++rooms->all;
-  corners += room.cells < corner_cells ? 1U : 0U;
   rooms->above += room.mean_temp > of.thresholds.above ? 1 : 0;
   rooms->below += room.mean_temp < of.thresholds.below ? 1 : 0;
   if (std::int64_t{room.cells} * 1000 < plan.interior_cells) return;
@@ -294,17 +291,6 @@ void add_memory(const std::string& key, const std::string& name, std::int64_t by
   report.add_json_fact(more_key, is_known ? holder : Value());
 }
 
-/// Returns which rooms are counted, as a suffix of their number; an empty string if all are counted
-/// and none is a corner.
-std::string small_rooms_text(std::size_t min_cells, std::size_t small, std::size_t corners) {
-  std::string text;
-  if (min_cells > 1) text = fmt::format(" of at least {} cells; {} smaller", min_cells, small);
-  if (corners > 0)
-    text += fmt::format("{} {} of fewer than {} cells (--min-cells {} excludes such corners)",
-                        text.empty() ? "," : ";", corners, corner_cells, corner_cells);
-  return text;
-}
-
 void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Report& report) {
   report.add_text_fact("time of solver threads", summary.spent.text());
   report.add_json_fact("thread_seconds", summary.spent.seconds());
@@ -426,9 +412,9 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
   add_areas(summary, of, report);
   if (summary.rooms) {
     report.add_fact("rooms", "rooms", summary.rooms->all, {},
-                    small_rooms_text(of.min_cells, summary.small_rooms, summary.corners));
+                    summary.room_counts.suffix(of.min_cells));
     report.add_json_fact("min_cells", of.min_cells);
-    report.add_json_fact("small_rooms", summary.small_rooms);
+    report.add_json_fact("small_rooms", summary.room_counts.small);
     add_sides("rooms", "  mean ", *summary.rooms, "room", of.thresholds, report);
   }
   add_solver(summary, of.thresholds, report);

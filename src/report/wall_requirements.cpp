@@ -152,9 +152,12 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
     report.add_text_fact(
         "plans", need.plans.size(),
         fmt::format(", {} of them with a wall at {:.6g} °C", with_wall, question.wall));
-  report.add_fact(
-      "rooms", question.whole_plans ? "" : "rooms", rooms, {},
-      question.min_cells > 1 ? fmt::format(" of at least {} cells", question.min_cells) : "");
+  RoomCounts counts{rooms};  // add_verdicts() reports the corners
+  for (const PlanRequirements& plan : need.plans) counts.small += plan.small_rooms;
+  const auto door_cells = common_door_cells(need.plans);
+  report.add_fact("rooms", question.whole_plans ? "" : "rooms", rooms, {},
+                  counts.suffix(question.min_cells) +
+                      door_suffix(door_cells, question.door == Door(), question.cell_metres));
   report.add_text_fact("goal", goal_text(question));
   const bool is_area = question.area_share > 0;
   report.add_json_fact("wall", question.wall);
@@ -165,6 +168,8 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
   report.add_json_fact("max", question.max);
   report.add_json_fact("whole_plans", question.whole_plans);
   report.add_json_fact("min_cells", question.min_cells);
+  report.add_json_fact("small_rooms", counts.small);
+  report.add_json_fact("door_cells", question.whole_plans ? Value() : Value(door_cells));
   const auto reached = std::ranges::count_if(
       all.rooms, [&](const RoomRequirement& room) { return room.needed.value <= question.wall; });
   report.add_fact("reached_now", rooms > 0 ? fmt::format("wall at {:.6g} °C", question.wall) : "",
@@ -264,7 +269,7 @@ Table table_of_plan_needs(const WallRequirements& need) {
               {json_only_column("id"), json_only_column("has_wall"),
                json_only_column("error_bound"), json_only_column("rooms")}};
   table.columns.insert(table.columns.end(), needed_columns.begin(), needed_columns.end());
-  for (const auto& [id, has_wall, bound, rooms] : need.plans) {
+  for (const auto& [id, has_wall, bound, rooms, door_cells, small_rooms] : need.plans) {
     Table::Row& row = table.rows.emplace_back(Table::Row{id, has_wall, bound, rooms.size()});
     std::ranges::move(needed_cells(rooms, need.question), std::back_inserter(row));
   }

@@ -10,6 +10,7 @@
 
 #include "core/cell_statistics.hpp"
 #include "report/report.hpp"
+#include "report/room_text.hpp"
 #include "solve/solver_options.hpp"
 #include "solve/superposition.hpp"
 #include "wallheat/rooms.hpp"
@@ -21,8 +22,8 @@ using CellIndices = std::vector<std::uint32_t>;
 /// Cells of each room; room number k is element k - 1.
 using RoomCells = std::vector<CellIndices>;
 
-[[nodiscard]] inline RoomCells room_cells_of(const FloorPlan& plan, const Door& door) {
-  const RoomMap map = map_rooms(plan.interior, door.of({plan.interior.rows, plan.interior.cols}));
+[[nodiscard]] inline RoomCells room_cells_of(const FloorPlan& plan, std::uint32_t door_cells) {
+  const RoomMap map = map_rooms(plan.interior, door_cells);
   RoomCells rooms(map.room_count);
   std::uint32_t index = 0;
   for (const std::uint32_t room : map.labels.cells)
@@ -83,7 +84,9 @@ struct WhatIf {
   /// temperatures.
   std::vector<std::vector<double>> settings;
   Thresholds thresholds;
-  double cell_metres = 0;  ///< width of a cell; 0: unknown
+  std::optional<Door> door = {};  ///< nullopt: rooms are not computed
+  std::size_t min_cells = 1;      ///< smaller rooms are not counted
+  double cell_metres = 0;         ///< width of a cell; 0: unknown
 
   /// Formats a setting as "walls of 25 °C at 22 °C, walls of 5 °C at 8 °C", without the wall of
   /// index `without`.
@@ -93,17 +96,20 @@ struct WhatIf {
 /// Results of a plan for each setting of the walls.
 struct WhatIfPlan {
   std::string id;
-  std::size_t rooms = 0;
-  /// By setting: statistics of the plan, then of each of its rooms.
+  std::vector<std::uint32_t> rooms = {};  ///< numbers of the rooms that are counted
+  std::size_t small_rooms = 0;            ///< rooms that are not counted
+  std::uint32_t door_cells = 0;           ///< door width in cells
+  /// By setting: statistics of the plan, then of each of the rooms in `rooms`.
   std::vector<BoundedStatistics> all = {};
 
-  /// Returns the statistics of a room, numbered from 1; of the complete plan if `room` is 0.
-  [[nodiscard]] const BoundedStatistics& of(std::size_t setting, std::size_t room = 0) const {
-    return all.at(setting * (rooms + 1) + room);
+  /// Returns the statistics of the complete plan if `index` is 0, otherwise of
+  /// `rooms[index - 1]`.
+  [[nodiscard]] const BoundedStatistics& of(std::size_t setting, std::size_t index = 0) const {
+    return all.at(setting * (rooms.size() + 1) + index);
   }
 };
 [[nodiscard]] WhatIfPlan answer_of(const WhatIf& asked, const std::string& id,
-                                   const Superposition& plan, const RoomCells& rooms);
+                                   const FloorPlan& floor_plan, const Superposition& plan);
 
 /// Skips plans without results. Text output contains all plans together, or the numbers and the
 /// rooms of a single plan.
@@ -121,6 +127,7 @@ struct WallTemperatureQuery {
   std::size_t min_cells = 1;  ///< smaller rooms are not counted
   double cell_metres = 0;     ///< width of a cell; 0: unknown
   bool whole_plans = false;   ///< true if each plan counts as one room
+  Door door = {};
 };
 
 /// Wall temperature that a room requires.
@@ -139,6 +146,8 @@ struct PlanRequirements {
   bool has_wall = false;  ///< true if it has a wall with this nominal temperature
   double bound = 0;       ///< error bound of the temperatures with nominal walls, °C
   std::vector<RoomRequirement> rooms;
+  std::uint32_t door_cells = 0;  ///< door width in cells
+  std::size_t small_rooms = 0;   ///< rooms that are not counted
 };
 
 /// Returns the requirements of each room of a plan. A room is a list of indices of interior cells.

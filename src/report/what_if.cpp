@@ -44,8 +44,8 @@ SettingTotals totals_of(const WhatIf& asked, const WhatIfPlans& plans, std::size
     for (const auto& [count, cells] :
          {std::pair(&totals.half_above, &whole.above), {&totals.half_below, &whole.below}})
       count->add(is_half(cells->value), is_half(cells->lower), is_half(cells->upper));
-    totals.rooms += plan.rooms;
-    for (std::size_t room = 1; room <= plan.rooms; ++room) {
+    totals.rooms += plan.rooms.size();
+    for (std::size_t room = 1; room <= plan.rooms.size(); ++room) {
       const double mean = plan.of(setting, room).mean;
       const double bound = plan.of(setting, room).bound;
       totals.rooms_above.add(mean > above, mean - bound > above, mean + bound > above);
@@ -103,12 +103,12 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
   table.columns.insert(table.columns.end(), {json_only_column("above"), json_only_column("below")});
   table.row_source = [asked, plans = std::move(plans)](const auto& take) {
     for (const WhatIfPlan& plan : *plans)
-      for (std::size_t room = 0; room <= plan.rooms; ++room)
+      for (std::size_t room = 0; room <= plan.rooms.size(); ++room)
         for (std::size_t setting = 0; setting < asked.settings.size(); ++setting) {
           const auto& [cells, above, below, mean_temp, std, lowest, highest, bound] =
               plan.of(setting, room);
           const auto all = static_cast<double>(cells);
-          Table::Row row{plan.id, room > 0 ? Value(room) : Value()};
+          Table::Row row{plan.id, room > 0 ? Value(plan.rooms[room - 1]) : Value()};
           row.insert(row.end(), asked.settings[setting].begin(), asked.settings[setting].end());
           row.emplace_back(cells);
           if (asked.cell_metres > 0) row.emplace_back(all * asked.cell_metres * asked.cell_metres);
@@ -218,9 +218,18 @@ std::string WhatIf::setting_text(std::size_t setting, std::size_t without) const
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-WhatIfPlan answer_of(const WhatIf& asked, const std::string& id, const Superposition& plan,
-                     const RoomCells& rooms) {
-  WhatIfPlan answer{id, rooms.size()};
+WhatIfPlan answer_of(const WhatIf& asked, const std::string& id, const FloorPlan& floor_plan,
+                     const Superposition& plan) {
+  WhatIfPlan answer{id};
+  RoomCells rooms;
+  if (asked.door) {
+    answer.door_cells = asked.door->of({floor_plan.interior.rows, floor_plan.interior.cols});
+    rooms = room_cells_of(floor_plan, answer.door_cells);
+  }
+  for (std::uint32_t room = 1; room <= rooms.size(); ++room)
+    if (rooms[room - 1].size() >= asked.min_cells) answer.rooms.push_back(room);
+  answer.small_rooms = rooms.size() - answer.rooms.size();
+  std::erase_if(rooms, [&](const CellIndices& cells) { return cells.size() < asked.min_cells; });
   answer.all.reserve(asked.settings.size() * (rooms.size() + 1));
   for (const auto& setting : asked.settings) {
     const auto [cells, bound] = plan.at(setting);
@@ -249,7 +258,21 @@ Report make_report(const WhatIf& asked, std::vector<WhatIfPlan> plans) {
     report.add_note(report.title);
   } else {
     report.add_text_fact("plans", count);
-    if (rooms > 0) report.add_text_fact("rooms", rooms);
+  }
+  if (asked.door) {
+    RoomCounts counts;
+    for (const WhatIfPlan& plan : *answers) {
+      counts.small += plan.small_rooms;
+      for (std::size_t room = 1; room <= plan.rooms.size(); ++room)
+        counts.add(plan.of(0, room).cells, asked.min_cells);
+    }
+    const auto door_cells = common_door_cells(*answers);
+    report.add_text_fact("rooms", rooms,
+                         counts.suffix(asked.min_cells) +
+                             door_suffix(door_cells, *asked.door == Door(), asked.cell_metres));
+    report.add_json_fact("door_cells", door_cells);
+    report.add_json_fact("min_cells", asked.min_cells);
+    report.add_json_fact("small_rooms", counts.small);
   }
   Table& of_all = report.add(table_of_settings(asked, totals));
   if (is_one) of_all.hide();

@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "jobs/examples"
 # The least numbers of headings, figures and tables of a page.
 SUMMARY_ELEMENTS = {"heading": 12, "figure": 5, "table": 8}
 COMPARISON_ELEMENTS = {"heading": 5, "figure": 2, "table": 5}
@@ -196,6 +197,18 @@ def problems_of(page, facts, elements, plans):
     return [f"{page.name}: {message}" for message in problems]
 
 
+def paper_problems_of(page):
+    """Returns the messages about a page that Chromium prints: its paper must be A4, and its sheets few."""
+    pdf = page.with_suffix(".pdf")
+    with tempfile.TemporaryDirectory() as profile:
+        subprocess.run(["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
+                        f"--user-data-dir={profile}", f"--print-to-pdf={pdf}", page.as_uri()], check=True, capture_output=True)
+    boxes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf.read_bytes())
+    if not 1 <= len(boxes) <= 2:
+        return [f"{len(boxes)} sheets, expected 1 or 2"]
+    return [f"paper of {box} points, expected A4" for box in boxes if [round(float(side)) for side in box] != [595, 842]]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wallheat", type=lambda name: pathlib.Path(name).resolve())
@@ -225,6 +238,15 @@ def main():
         wallheat("compare", "a.h5", "b.h5", "--page", "compared.html")
         wallheat("list", "a.h5", "--columns", "all", "--page", "wide.html")
         wallheat("solve", "00001", "--data", "plans.zip", "--rooms", "--page", "plan.html")
+        # A page for a client fits A4 paper.
+        wallheat("generate", "--from", EXAMPLES / "flat.png", "--wall", "#ff0000=25", "--wall", "#000000=5", "--cell-size", 0.05,
+                 "--out", "drawn")
+        (directory / "rooms.csv").write_text("x_m,y_m,name\n2,2,Bedroom\n4.5,2,Kitchen\n")
+        wallheat("solve", "flat", "--data", "drawn", "--door", "0.9m", "--room-names", "rooms.csv", "--title", "Flat 3b",
+                 "--author", "A. Engineer", "--date", "1 March 2026", "--page", "client.html")
+        client_facts = ["Flat 3b", "A. Engineer, 1 March 2026", "1 Bedroom", "2 Kitchen", "flat.png", "0.05 m", "0.9 m", "38.8"]
+        problems += problems_of(directory / "client.html", client_facts, {"heading": 4, "figure": 1, "table": 4}, 0)
+        problems += [f"client.html: {found}" for found in paper_problems_of(directory / "client.html")]
         summary = json.loads(wallheat("summary", "a.h5", "--json"))
         plans_by_mean = json.loads(wallheat("list", "a.h5", "--sort", "mean_temp", "--json"))["plans"]
         comparison = json.loads(wallheat("compare", "a.h5", "b.h5", "--json"))

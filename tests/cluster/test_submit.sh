@@ -128,6 +128,24 @@ merge_has ' --time=20:00 '
 dry slurm --array 2 --time 20h
 merge_has ' --time=60:00 '
 
+# --- Options of the scheduler --------------------------------------------------------------------------------------------
+
+# The options of the command line apply to all jobs, and replace those of the site files.
+mail=(--mail-user me@example.org)
+user=(--account lab --scheduler-option --reservation=lab "${mail[@]}")
+dry slurm --site queues.sh "${user[@]}" --qos long
+for words in ' --account=lab ' ' --qos=long ' ' --mail-user=me@example.org ' ' --mail-type=' ' --reservation=lab '; do has "$words"; done
+check "the account of the command line is the last one" same --account=lab "$(submission 1 | grep -o -- '--account=[^ ]*' | tail -n 1)"
+dry slurm --site queues.sh "${user[@]}" --qos long --array 2
+for words in ' --account=lab ' ' --qos=long ' ' --mail-user=me@example.org ' ' --reservation=lab '; do merge_has "$words"; done
+dry lsf --site site.sh --account "lab 2" --scheduler-option -G --scheduler-option lab "${mail[@]}"
+for words in ' -P lab\ 2 ' ' -G lab ' ' -u me@example.org -N '; do has "$words"; done
+has_not ' -P heat '
+dry lsf --site site.sh --account lab "${mail[@]}" --array 2
+check "the jobs of an LSF array send no mail" not contains <(submission 1) me@example.org
+for words in ' -P lab ' ' -u me@example.org -N '; do merge_has "$words"; done
+expect_error "LSF has no QOS" 2 "--qos|Slurm|--scheduler-option|-sla" "$root/jobs/submit.sh" --scheduler lsf --cores 2 --qos long --dry-run "${plans[@]}"
+
 # --- Site files ---------------------------------------------------------------------------------------------------------
 
 echo 'time_limit=2h cores_per_node=2' > of-user.sh
@@ -163,6 +181,7 @@ wrong_usage "--nodes|999999|'0'" --nodes 0 "${plans[@]}"
 wrong_usage "--nodes|'99999999999999999999'" --nodes 99999999999999999999 "${plans[@]}"
 wrong_usage "--memory|999999|'4G'" --memory 4G "${plans[@]}"
 wrong_usage "--cores" --cores '' "${plans[@]}"
+wrong_usage "--scheduler-option" --scheduler-option '' "${plans[@]}"
 for time in 0:00 0:00:00 0m 90x 90 1:30:99 99999999999999999999h 0-0 1-24 1-1:60 1- -1; do
   wrong_usage "--time|'$time'" --time "$time" "${plans[@]}"
 done

@@ -95,7 +95,88 @@ TEST_F(GenerateCommandTest, WarnsOfLabelsThatBecomeOutside) {
   EXPECT_EQ(json["enclosed_areas"],
             Json::parse(R"([{"id": "flat", "x": 9, "y": 10, "pixels": 6, "borders_room": true}])"));
   EXPECT_EQ(json["near_colours"][0]["meaning"], "outside");
-  EXPECT_EQ(json["rooms"], Json::parse(R"([{"id": "flat", "rooms": 1, "door_cells": 1}])"));
+  EXPECT_EQ(
+      json["rooms"],
+      Json::parse(
+          R"([{"id": "flat", "rooms": 1, "small_rooms": 0, "door_cells": 1, "door_m": null}])"));
+}
+
+class DrawnFlatTest : public GenerateCommandTest {
+ protected:
+  void SetUp() override {
+    shell("cp '" WALLHEAT_CONFIGS "/../jobs/examples/flat.png' .");
+    shell("wallheat " + generate + "--cell-size 0.05 --out drawn");
+  }
+  const std::string generate = "generate --from flat.png --wall '#ff0000=25' --wall '#000000=5' ";
+};
+
+TEST_F(DrawnFlatTest, GeneratedPlansKeepRecordOfTheirDrawing) {
+  const Json record = Json::parse(bytes("drawn/flat_drawing.json"));
+  EXPECT_EQ(record["cell_size_m"], 0.05);
+  EXPECT_EQ(record["colours"][1]["meaning"], "wall of 25.0 °C");
+  expect_error(generate + "--out drawn", 1, {"building_ids.txt", "--overwrite"});
+  shell("rm drawn/building_ids.txt drawn/*.npy");
+  expect_error(generate + "--out drawn", 1, {"drawn/flat_drawing.json", "--overwrite"});
+  shell("wallheat " + generate + "--out drawn.zip && python3 -m zipfile -e drawn.zip u");
+  EXPECT_EQ(Json::parse(bytes("u/flat_drawing.json"))["cell_size_m"], nullptr);
+  // A synthetic plan with the ID of a drawing does not keep its record.
+  shell(
+      "mkdir plans && echo '{}' > plans/00001_drawing.json && wallheat generate --count 1 --size "
+      "16 "
+      "--overwrite --out plans");
+  EXPECT_FALSE(exists("plans/00001_drawing.json"));
+}
+
+TEST_F(DrawnFlatTest, PageShowsNamedRoomsAndInterpretationOfDrawing) {
+  shell("printf 'x_m;y_m;name\n2,0;2,0;Küche & Bad\n7,5;5,5;Flur\n' > rooms.csv");
+  const std::string solve = "solve flat --data drawn --door 0.9m --overwrite --page client.html ";
+  const Json solved = Json::parse(shell("wallheat " + solve + "--room-names rooms.csv --json").out);
+  EXPECT_EQ(solved["door_cells"], 18);
+  ASSERT_EQ(solved["rooms"].size(), 6U);
+  EXPECT_EQ(solved["rooms"][0]["name"], "Küche & Bad");
+  EXPECT_EQ(solved["rooms"][1]["name"], "");
+  EXPECT_NEAR(solved["rooms"][0]["area_m2"], solved["rooms"][0]["cells"].get<double>() * 0.0025,
+              1e-9);
+  shell("wallheat " + solve +
+        "--room-names rooms.csv --title 'Flat 3b' --author 'A. <Engineer>' --date '1 March 2026'");
+  EXPECT_THAT(bytes("client.html"),
+              Mentions({"<h1>Flat 3b</h1>", "A. &lt;Engineer&gt;, 1 March 2026", "Küche &amp; Bad",
+                        "Flur", "area, m²", "flat.png", "0.05 m", "9.60 m x 7.20 m", "#ff0000",
+                        "wall of 25.0 °C", "18 cells (0.9 m)"}));
+  const std::string csv =
+      shell("wallheat " + solve + "--room-names rooms.csv -f csv-semicolon").out;
+  EXPECT_THAT(csv, Mentions({"id;room;name;mean_temp", "flat;1;Küche & Bad;"}));
+  EXPECT_EQ(csv.find('.'), std::string::npos) << csv;
+
+  // Without the record, the page shows the solution only.
+  shell("mv drawn/flat_drawing.json record.json; wallheat " + solve + "--cell-size 0.05");
+  EXPECT_THAT(bytes("client.html"), Not(Mentions("flat.png")));
+  expect_error(solve, 2, {"--door 0.9m", "--cell-size"});
+  expect_error("run --data drawn --out r.h5 --rooms --door 0.9m", 2,
+               {"--door 0.9m", "--cell-size"});
+  shell("wallheat run --data drawn --out r.h5 --rooms --door 0.9m --cell-size 0.05");
+  EXPECT_EQ(Json::parse(shell("wallheat list r.h5 --rooms --json").out)["rooms"].size(), 6U);
+
+  // A record of another plan, or a damaged one, is rejected.
+  shell("sed 's/\"input_hash\": \"./&0/' record.json > drawn/flat_drawing.json");
+  expect_error(solve, 1, {"drawn/flat_drawing.json", "another plan", "remove"});
+  shell("head -c 300 record.json > drawn/flat_drawing.json");
+  expect_error(solve, 1, {"drawn/flat_drawing.json", "remove"});
+  expect_error("list r.h5 --author me", 2, {"--author", "--page"});
+}
+
+TEST_F(DrawnFlatTest, ReportsDoorWidthThatItUsed) {
+  const auto solved = lines_of(shell("wallheat solve flat --data drawn --rooms").out);
+  EXPECT_THAT(solved, Contains(Mentions({"rooms", "1", "3 cells (0.15 m)", "--door"})));
+  for (const std::string command : {"whatif flat --data drawn --wall 25=22 --rooms",
+                                    "need flat --data drawn --wall 25 --room-mean 18"}) {
+    const auto automatic = lines_of(shell("wallheat " + command).out);
+    EXPECT_THAT(automatic, Contains(Mentions({"rooms", "1", "3 cells (0.15 m)", "--door"})));
+    const auto chosen = lines_of(shell("wallheat " + command + " --door 0.9m").out);
+    EXPECT_THAT(chosen, Contains(Mentions({"rooms", "6", "18 cells (0.9 m)"})));
+    EXPECT_EQ(Json::parse(shell("wallheat " + command + " --json --door 0.9m").out)["door_cells"],
+              18);
+  }
 }
 
 }  // namespace

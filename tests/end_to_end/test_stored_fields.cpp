@@ -243,7 +243,35 @@ TEST_F(StoredFieldsTest, LeavesOutSmallRoomsOnRequest) {
   EXPECT_EQ(summary["rooms_below"], colder);
   EXPECT_THAT(shell("wallheat summary r.h5").out, Mentions({"20 cells", "--min-cells 20"}));
   EXPECT_THAT(shell("wallheat summary r.h5 --min-cells 20").out, Mentions("20 cells"));
-  expect_error("list r.h5 --min-cells 20", 2, {"--min-cells", "--rooms"});
+  for (const std::string command :
+       {"list r.h5", "solve 00001 --data plans", "whatif --data plans --wall 25=22"})
+    expect_error(command + " --min-cells 20", 2, {"--min-cells", "--rooms"});
+  expect_error("plot r.h5 -o x.svg --min-cells 20", 2, {"--min-cells", "--show rooms"});
+  // The other commands count the same rooms, with the same numbers.
+  std::map<std::string, std::vector<Json>> numbers;
+  for (const Json& room : all)
+    if (is_large(room)) numbers[room["id"]].push_back(room["room"]);
+  for (const auto& [id, expected] : numbers) {
+    std::vector<Json> found;
+    const Json solved = json("solve " + id + " --data plans --rooms --min-cells 20");
+    for (const Json& room : solved["rooms"]) found.push_back(room["room"]);
+    EXPECT_EQ(found, expected) << id;
+    found.clear();
+    const Json asked = json("whatif " + id + " --data plans --wall 25=25 --rooms --min-cells 20");
+    for (const Json& row : asked["plans"])
+      if (!row["room"].is_null()) found.push_back(row["room"]);
+    EXPECT_EQ(found.size(), 2 * expected.size()) << "with two settings";
+    EXPECT_EQ(found.front(), expected.front()) << id;
+    EXPECT_EQ(asked["small_rooms"], solved["small_rooms"]);
+    const Json needed =
+        json("need " + id + " --data plans --wall 25 --room-mean 15 --min-cells 20");
+    EXPECT_EQ(needed["each_room"].size(), expected.size());
+    EXPECT_EQ(needed["small_rooms"], solved["small_rooms"]);
+    shell("wallheat plot r.h5 " + id + " --data plans --show rooms --min-cells 20 -o " + id +
+          ".svg");
+    EXPECT_THAT(bytes(id + ".svg"), Mentions(std::to_string(expected.size()) +
+                                             (expected.size() == 1 ? " room" : " rooms")));
+  }
 }
 
 TEST_F(StoredFieldsTest, RecordsThresholdsInFileAndExport) {

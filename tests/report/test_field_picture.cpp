@@ -112,10 +112,11 @@ TEST(FieldPicture, LabelsRoomWithMeanWhenItFits) {
   FieldLabel& label = picture.panels.front().labels.at(0);
   EXPECT_EQ(label.row, 20U);
   EXPECT_EQ(label.col, 10U);
-  EXPECT_THAT(label.text, Mentions({"1", "17.0 °C"}));
-  EXPECT_THAT(picture.draw(PlotFormat::svg), HasSubstr(label.text));
+  const std::string text = label.texts.front();
+  EXPECT_THAT(text, Mentions({"1", "17.0 °C"}));
+  EXPECT_THAT(picture.draw(PlotFormat::svg), HasSubstr(text));
   label.room_for_it = 2;
-  EXPECT_THAT(picture.draw(PlotFormat::svg), Not(HasSubstr(label.text)));
+  EXPECT_THAT(picture.draw(PlotFormat::svg), Not(HasSubstr(text)));
 }
 
 TEST(FieldPicture, DrawsColourBarForEachScale) {

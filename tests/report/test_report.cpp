@@ -225,6 +225,25 @@ TEST(Report, WritesQuotedCsv) {
   EXPECT_EQ(of_lines.str(), "text\n\"it said no\nand left\"\n");
 }
 
+TEST(Report, WritesCsvForSpreadsheetsWithDecimalCommas) {
+  const Table table{"rooms",
+                    "",
+                    {{"name", "name"},
+                     {"mean_temp", "mean", {ValueFormat::decimals, 1, "°C"}},
+                     {"area_m2", "area"},
+                     {"bytes", "bytes", {ValueFormat::bytes}},
+                     {"seconds", "time", {ValueFormat::seconds}},
+                     {"", "for text output only"}},
+                    {{"Küche; Flur", 19.26, 1.0 / 3, 23400000, 0.25, 1.5},
+                     {"a \"b\", c", nan_value, 12, Value(), -1e-9, 1.5}}};
+  std::ostringstream csv;
+  write_csv(table, csv, CsvDialect::semicolons);
+  EXPECT_EQ(csv.str(),
+            "\xEF\xBB\xBFname;mean_temp;area_m2;bytes;seconds\n"
+            "\"Küche; Flur\";19,3;0,333333;23400000;0,25\n"
+            "\"a \"\"b\"\", c\";;12;;-1e-09\n");
+}
+
 TEST(Report, ShowsCollapsedTablesOnPagesOnly) {
   Report report;
   report.add(Table{"settings", "settings of the run", {{"name", "name"}}, {{"solver"}}})

@@ -164,13 +164,17 @@ BoundedStatistics ten_cells(double mean, const BoundedCount& above) {
 /// Two plans: with the second setting the first plan has a mean of 20 °C, and half of the cells of
 /// the second plan are above the threshold.
 TEST(WhatIf, ReportsTotalsOfEachSetting) {
-  const WhatIf asked{{25}, {{25}, {30}}, {}, 0};
+  const WhatIf asked{{25}, {{25}, {30}}, {}, Door()};
   const WhatIfPlan one{
       "one",
-      1,
+      {1},
+      0,
+      2,
       {ten_cells(16, {}), ten_cells(15.1, {}), ten_cells(20, {10, 5, 10}), ten_cells(14.9, {})}};
   const WhatIfPlan two{"two",
-                       1,
+                       {1},
+                       3,
+                       2,
                        {ten_cells(10, {}), ten_cells(17.9, {}), ten_cells(18, {5, 4, 6}),
                         ten_cells(18.1, {5, 5, 5})}};
   const Report report = make_report(asked, {one, {"cannot be used"}, two});
@@ -206,8 +210,8 @@ TEST(WhatIf, ReportsTotalsOfEachSetting) {
 
 /// One plan with two nominal wall temperatures; the second one gets two different overrides.
 TEST(WhatIf, ShowsRoomsOfSinglePlan) {
-  const WhatIf asked{{5, 25}, {{5, 25}, {8, 20}, {8, 22}}, {}, 0.5};
-  WhatIfPlan plan{"one", 1};
+  const WhatIf asked{{5, 25}, {{5, 25}, {8, 20}, {8, 22}}, {}, Door(), 1, 0.5};
+  WhatIfPlan plan{"one", {4}};
   for (const double mean : {16.0, 17.0, 18.0}) {
     plan.all.push_back(ten_cells(mean, {5, 5, 5}));
     plan.all.push_back(ten_cells(mean + 1, {5, 4, 6}));
