@@ -44,10 +44,10 @@ class WorkEstimator {
   std::jthread reader_;  // last member, so that it is joined before the others are destroyed
 };
 
-/// Measures the speed of one core of this machine with a plan, in cell updates per second. `updates`
-/// is the estimated work of the plan. Takes some tenths of a second for jacobi, because it makes
-/// only some iterations, and solves the plan for the other solvers. Throws InputError if the plan
-/// cannot be read.
+/// Measures the speed of one core of this machine with a plan, in cell updates per second.
+/// `updates` is the estimated work of the plan. Takes some tenths of a second for jacobi, because
+/// it makes only some iterations, and solves the plan for the other solvers. Throws InputError if
+/// the plan cannot be read.
 [[nodiscard]] double measure_core_speed(const PlanSource& source, const std::string& id,
                                         double updates, const SolverOptions& solver);
 
