@@ -57,8 +57,9 @@ struct ProgramEnd {
   int wait_status = 0;  ///< as from waitpid()
 };
 
-std::string describe_end(const ProgramEnd& end) {
-  if (end.exec_error != 0) return "cannot be started: " + system_error_text(end.exec_error);
+std::string describe_end(const ProgramEnd& end, const std::string& program) {
+  if (end.exec_error != 0)
+    return fmt::format("cannot be started: {}: {}", program, system_error_text(end.exec_error));
   if (!WIFSIGNALED(end.wait_status))
     return fmt::format("ended with exit status {}", WEXITSTATUS(end.wait_status));
   const int signal = WTERMSIG(end.wait_status);
@@ -184,14 +185,20 @@ void kill_descendants(pid_t program, int& status) {
   ProgramEnd end{program < 0 ? errno : 0, 0};
   // The socket of a solver process stays open, so that the worker can wait for this process.
   close_fds_except(start.end);
+  bool must_end = false;
   if (program > 0) {
     ::setpgid(program, program);
-    if (!wait_for_program(program, end.wait_status)) terminate_program(program, end.wait_status);
+    must_end = !wait_for_program(program, end.wait_status);
+    if (must_end) terminate_program(program, end.wait_status);
     kill_descendants(program, end.wait_status);
   }
   (void)!::write(start.end, &end, sizeof end);
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, end_request);
+  if (!must_end) (void)::sigwaitinfo(&awaited, nullptr);
   std::error_code ignored;
-  if (::getppid() != start.parent) std::filesystem::remove_all(start.folder, ignored);
+  std::filesystem::remove_all(start.folder, ignored);
   ::_exit(exit_done);
 }
 
@@ -301,7 +308,7 @@ std::string OutputForwarder::flush_stderr() {
   return last_stderr_lines_.empty() ? "" : last_stderr_lines_.back();
 }
 
-CommandProcess::CommandProcess(const CommandLaunch& launch, const std::filesystem::path& folder) {
+CommandProcess::CommandProcess(const CommandLaunch& launch) : program_(launch.words.front()) {
   auto [requests, their_requests] = make_pipe(false);
   requests_ = std::move(requests);
   std::array<FileDescriptor, 4> theirs;
@@ -309,7 +316,7 @@ CommandProcess::CommandProcess(const CommandLaunch& launch, const std::filesyste
     std::tie(inputs_[stream], theirs[stream]) = make_pipe(true);
   std::vector<std::string> words = launch.words;
   ProgramStart start{launch,
-                     folder,
+                     folder_.path(),
                      {},
                      ordinary_oom_score(),
                      ::getpid(),
@@ -434,7 +441,8 @@ void CommandProcess::read_output(const std::stop_token& stop) {
       ProgramEnd found;
       const bool is_known =
           ::read(inputs_[program_end].get(), &found, sizeof found) == sizeof found;
-      std::string reason = is_known ? describe_end(found) : "was lost: its supervisor was killed";
+      std::string reason =
+          is_known ? describe_end(found, program_) : "was lost: its supervisor was killed";
       const std::string last_line = output_.flush_stderr();
       return end(last_line.empty() ? reason : reason + "; its stderr ends with: " + last_line);
     }

@@ -39,7 +39,7 @@ struct CommandLaunch {
 
 /// A folder in memory, through which a slot passes arrays to its program. The destructor removes
 /// it. If this process is killed, the supervisor of the program removes it; if both are killed, the
-/// next SlotFolder of the user does.
+/// next SlotFolder of the user does, a minute later or more.
 class SlotFolder {
  public:
   /// Throws RunError if the folder cannot be created.
@@ -81,13 +81,14 @@ class OutputForwarder {
 
 /// The running program of a slot. A supervisor, which is a child process of this process, starts
 /// the program in a separate process group, and adopts all of its descendants whose parent ends.
-/// When the program ends, or the thread that started it, the supervisor kills all that remain. A
-/// thread reads the output of the program all the time.
+/// When the program ends, or the thread that started it, the supervisor kills all that remain. The
+/// supervisor itself lasts as long as this object or that thread. Another thread reads the output
+/// of the program all the time.
 class CommandProcess {
  public:
   /// Starts the program. Throws RunError if that fails. Call this in a thread that lives longer
   /// than the object.
-  CommandProcess(const CommandLaunch& launch, const std::filesystem::path& folder);
+  explicit CommandProcess(const CommandLaunch& launch);
   /// Closes the requests. A program that has not ended after a second gets SIGTERM, and after
   /// another second SIGKILL.
   ~CommandProcess();
@@ -101,6 +102,7 @@ class CommandProcess {
   /// long.
   [[nodiscard]] std::string receive();
   [[nodiscard]] OutputForwarder& output() { return output_; }
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
 
  private:
   void read_output(const std::stop_token& stop);
@@ -108,7 +110,9 @@ class CommandProcess {
   void put(std::string line);
   void end(const std::string& reason);
 
+  std::string program_;
   OutputForwarder output_;
+  SlotFolder folder_;
   pid_t supervisor_ = -1;
   FileDescriptor requests_;
   /// stdout and stderr of the program, its replies, and the message of the supervisor on its end.

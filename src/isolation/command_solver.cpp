@@ -109,7 +109,7 @@ CommandSolver::CommandSolver(const SolverOptions& options, CommandLaunch launch)
 
 void CommandSolver::start() {
   const auto start = std::chrono::steady_clock::now();
-  process_ = std::make_unique<CommandProcess>(launch_, folder_.path());
+  process_ = std::make_unique<CommandProcess>(launch_);
   const std::string line = process_->receive();
   if (optional_value<bool>(parse_line(line), "ready", line) != true) throw_invalid_line(line);
   next_start_s_ = seconds_since(start);
@@ -117,8 +117,8 @@ void CommandSolver::start() {
 
 void CommandSolver::write_arrays(const FloorPlan& plan) {
   try {
-    save_floor_plan(folder_.path(), plan_name, plan);
-    remove_file(folder_.path() / field_name);
+    save_floor_plan(process_->folder(), plan_name, plan);
+    remove_file(process_->folder() / field_name);
   } catch (const RunError& error) {
     throw InputSystemError(
         fmt::format("the arrays for the solver command cannot be stored: {}", error.what()));
@@ -153,7 +153,7 @@ std::optional<Solution> CommandSolver::solve(const FloorPlan& plan, const SolveP
 Solution CommandSolver::request_solution(const FloorPlan& plan, const SolveParameters& limits,
                                          const SolveControl& control) {
   const auto file = [&](PlanFile which) {
-    return plan_file(folder_.path(), plan_name, which).string();
+    return plan_file(process_->folder(), plan_name, which).string();
   };
   process_->send(
       json_line({{"id", id_},
@@ -166,7 +166,7 @@ Solution CommandSolver::request_solution(const FloorPlan& plan, const SolveParam
                  {"norm", to_string(limits.norm)},
                  {"max_iterations", limits.max_iterations},
                  {"spacing", limits.spacing},
-                 {"field", (folder_.path() / field_name).string()}}) +
+                 {"field", (process_->folder() / field_name).string()}}) +
       "\n");
   for (;;) {
     const std::string line = process_->receive();
@@ -194,7 +194,9 @@ Grid<double> CommandSolver::read_field(const FloorPlan& plan) const {
   const GridShape shape{plan.domain.rows, plan.domain.cols};
   Grid<double> field;
   try {
-    const InputFile file(folder_.path() / field_name);
+    if (!file_exists(process_->folder() / field_name))
+      throw CommandFailure("the program wrote no field");
+    const InputFile file(process_->folder() / field_name);
     const std::uint64_t max_bytes =
         npy::prefix_size + (shape.rows + 2) * (shape.cols + 2) * sizeof(double);
     if (file.size() > max_bytes)

@@ -43,7 +43,6 @@ class CommandSolver : public Solver {
   [[nodiscard]] Grid<double> read_field(const FloorPlan& plan) const;
 
   CommandLaunch launch_;
-  SlotFolder folder_;
   std::unique_ptr<Solver> jacobi_;  // for steps from the field that the program returns
   std::string id_;
   Times times_;

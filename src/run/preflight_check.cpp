@@ -288,7 +288,9 @@ class PreflightCheck : Preparation {
       for (std::size_t k = begin; k < end; ++k)
         total.updates += updates * (static_cast<double>(cells_[by_size[k]]) / cells);
     }
-    if (!sample || static_cast<double>(cells_[sample->first]) > max_measured_cells) return total;
+    if (!sample || solver.kind == SolverKind::command ||
+        static_cast<double>(cells_[sample->first]) > max_measured_cells)
+      return total;
     try {
       total.core_updates_per_s =
           measure_core_speed(*source, id_of(sample->first), sample->second, solver);

@@ -113,7 +113,9 @@ std::unique_ptr<Solver> SolverOptions::make() const {
     case SolverKind::steady:
       return make_steady_solver(isa);
     case SolverKind::command:
-      throw RunError("a solver command runs in a process of its own only");
+      throw RunError(
+          "the plans are solved by a program of the user (--solver-command), which only run and "
+          "verify start; store the fields with --save-fields");
     case SolverKind::jacobi:
       break;
   }

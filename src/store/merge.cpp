@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "core/result_columns.hpp"
 #include "io/files.hpp"
 #include "store/error_context.hpp"
 #include "store/field_codec.hpp"
@@ -55,6 +56,14 @@ std::uint32_t content_checksum(ResultRow row) {
 Choice choice_of(std::uint32_t part, const ResultRow& row) {
   return {part,           content_checksum(row), row.failures, row.attempts,
           status_of(row), has_field(row),        false};
+}
+
+/// Returns false if the plans of a file were solved by a program of the user that may compute
+/// different results for a plan.
+bool is_deterministic(const FileHeader& header) {
+  const auto solver = header.settings.find("solver");
+  return solver == header.settings.end() || solver->second != to_string(SolverKind::command) ||
+         header.settings.contains("solver_deterministic");
 }
 
 /// A merge in progress: selects the row of each plan from the shard files. Each file is read twice,
@@ -239,9 +248,13 @@ class Merge {
       const auto second = result_in(snapshot, i);
       const auto differing = differences_with_fields(first, second);
       if (differing.empty()) continue;
-      report_.conflicts.push_back("plan \"" + first.id + "\" has different results in " +
-                                  parts_[chosen.part].string() + " and " + parts_[number].string() +
-                                  ": " + to_text(differing, "in the first", "in the second"));
+      const std::string text = "plan \"" + first.id + "\" has different results in " +
+                               parts_[chosen.part].string() + " and " + parts_[number].string() +
+                               ": " + to_text(differing, "in the first", "in the second");
+      if (is_deterministic(all_))
+        report_.conflicts.push_back(text);
+      else
+        report_.warnings.push_back(text + "; keeping the first");
     }
   }
 
