@@ -50,9 +50,9 @@ void declare_solver_command(Options& options, SolverOptions& solver) {
   options.heading("A solver of your own");
   options.add(
       "solver-command", value(solver.command.line, "COMMAND"),
-      "solve the plans by a program of your own, such as 'python3 mine.py', which is split into "
-      "words as a shell does, and started without a shell, once per slot; the document "
-      "solver-protocol.md describes what it reads and writes");
+      "solve the plans with a program of your own, such as 'python3 mine.py'; it is split into "
+      "words as a shell does, and started without a shell, once per slot; "
+      "jobs/examples/README.md describes what the program reads and writes");
   options.add("solver-file", file(*files, FileRole::input),
               "a further file of the program, such as a module that it imports; again for more; a "
               "program whose files have changed cannot resume a result file");

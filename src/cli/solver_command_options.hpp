@@ -3,7 +3,7 @@
 #include "cli/options.hpp"
 #include "solve/solver_options.hpp"
 
-// Options for a program of the user that solves plans. jobs/solver-protocol.md describes it.
+// Options for a program of the user that solves plans. jobs/examples/README.md describes it.
 
 namespace wallheat {
 

@@ -11,7 +11,7 @@
 namespace wallheat {
 
 /// A solver that passes plans to the program of a solver command, and checks the fields that it
-/// returns. jobs/solver-protocol.md describes the protocol.
+/// returns. jobs/examples/README.md describes the protocol.
 ///
 /// solve() throws CommandFailure if the program fails, breaks the protocol, or returns a field that
 /// cannot be a result. A program that has ended, or that has broken the protocol, is started again

@@ -1,4 +1,4 @@
-"""The Python side of `wallheat run --solver-command`: see jobs/solver-protocol.md."""
+"""The Python side of `wallheat run --solver-command`: see jobs/examples/README.md."""
 
 from __future__ import annotations
 
