@@ -61,8 +61,8 @@ void declare_solver_command(Options& options, SolverOptions& solver) {
   options.check([&, files] {
     if (!options.was_given("solver-command")) return;
     const auto words = split_shell_words(solver.command.line);
-    if (!words || words->empty())
-      throw UsageError("--solver-command: a quotation mark is not closed, or there is no word");
+    if (!words || words->empty() || words->front().empty())
+      throw UsageError("--solver-command: it has no program, or an open quotation mark");
     solver.kind = SolverKind::command;
     solver.command.words = *words;
     identify_command(solver.command, *files);

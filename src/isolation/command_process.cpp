@@ -401,7 +401,7 @@ void CommandProcess::take_bytes(std::size_t stream, std::string_view bytes) {
   std::string& buffer = reply_buffers_.at(stream == program_stdout ? 0 : 1);
   buffer += bytes;
   std::size_t end_of_line = 0;
-  while ((end_of_line = buffer.find('\n')) != std::string::npos) {
+  while ((end_of_line = buffer.find('\n')) != std::string::npos && end_of_line <= max_reply_bytes) {
     std::string line = buffer.substr(0, end_of_line);
     buffer.erase(0, end_of_line + 1);
     const bool is_greeting = line.find("\"ready\"") != std::string::npos;

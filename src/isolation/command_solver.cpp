@@ -1,10 +1,14 @@
 #include "isolation/command_solver.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <span>
 #include <utility>
 
 #include "core/input_file.hpp"
@@ -17,7 +21,6 @@
 #include "solve/convergence.hpp"
 #include "solve/norms.hpp"
 #include "view/json.hpp"
-#include "wallheat/floor_plan_files.hpp"
 
 namespace wallheat {
 namespace {
@@ -85,7 +88,7 @@ void require_fixed_cells(const FloorPlan& plan, const Grid<double>& field) {
 void judge(const FloorPlan& plan, const SolveParameters& limits, Solver& jacobi,
            Solution& solution) {
   constexpr std::int64_t further_iterations = 16;
-  const FloorPlan continued{solution.field, plan.interior, plan.source};
+  FloorPlan continued{std::move(solution.field), plan.interior, plan.source};
   const auto delta_after = [&](std::int64_t iterations) {
     SolveParameters some = limits;
     some.tolerance = 0;
@@ -94,6 +97,7 @@ void judge(const FloorPlan& plan, const SolveParameters& limits, Solver& jacobi,
   };
   solution.last_delta = delta_after(1);
   const double later_delta = delta_after(1 + further_iterations);
+  solution.field = std::move(continued.domain);
   solution.error_estimate = per_cell_estimate(
       solution.last_delta + estimate_error(solution.last_delta, later_delta, -further_iterations),
       plan, limits.norm);
@@ -117,7 +121,13 @@ void CommandSolver::start() {
 
 void CommandSolver::write_arrays(const FloorPlan& plan) {
   try {
-    save_floor_plan(process_->folder(), plan_name, plan);
+    for (const auto& [file, bytes] : encode_plan_files(plan)) {
+      // Without O_TRUNC, because a file that is emptied loses its memory, and gets it back slowly.
+      const File array(plan_file(process_->folder(), plan_name, file), O_WRONLY | O_CREAT);
+      array.write_at(0, std::as_bytes(std::span(bytes)));
+      if (::ftruncate(array.fd(), static_cast<off_t>(bytes.size())) != 0)
+        throw_system_error(array.path(), "be truncated", errno);
+    }
     remove_file(process_->folder() / field_name);
   } catch (const RunError& error) {
     throw InputSystemError(

@@ -60,7 +60,8 @@ GpuSupport usable_gpus(const RunOptions& options) {
 
 Machine usable_machine(const RunOptions& options) {
   Machine machine = local_machine();
-  if (options.solve.solver.kind != SolverKind::command) return machine;
+  if (options.solve.solver.kind != SolverKind::command || options.device != DeviceChoice::gpu)
+    return machine;
   GpuSupport support = usable_gpus(options);
   machine.gpus = std::move(support.gpus);
   machine.no_gpu_reason = std::move(support.reason);
