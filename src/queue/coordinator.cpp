@@ -126,7 +126,7 @@ void Coordinator::on_bye(int worker, const Bye& bye, double now_s) {
                        : bye.reason);
   if (bye.cause == Bye::Cause::source_outage) source_outage_reason_ = bye.reason;
   if (bye.cause == Bye::Cause::solver_failed) {
-    no_workers_reason_ = state.info->name() + ": " + bye.reason;
+    solver_failure_ = state.info->name() + ": " + bye.reason;
     request_stop(bye.reason, RunEnd::solver_failed);
   }
   if (bye.cause == Bye::Cause::interrupted) request_stop("stop requested", RunEnd::interrupted);

@@ -90,7 +90,9 @@ class Coordinator {
   void emit_aborted_events();
   /// Returns the message for RunEnd::no_workers and RunEnd::solver_failed: why the last worker was
   /// lost or has left.
-  [[nodiscard]] const std::string& no_workers_reason() const { return no_workers_reason_; }
+  [[nodiscard]] const std::string& no_workers_reason() const {
+    return solver_failure_.empty() ? no_workers_reason_ : solver_failure_;
+  }
   [[nodiscard]] const PlanQueue& queue() const { return queue_; }
   /// Returns the number of result hashes that are retained to check speculative copies.
   [[nodiscard]] std::size_t retained_hashes() const { return first_results_.size(); }
@@ -156,6 +158,7 @@ class Coordinator {
   /// First results of plans of which a speculative copy is still in flight.
   std::unordered_map<QueueIndex, FirstResult> first_results_;
   std::string no_workers_reason_;
+  std::string solver_failure_;        ///< why a worker stopped the run; empty: none did
   std::string source_outage_reason_;  ///< why a worker cannot read the plans; empty: all can
   bool any_was_ready_ = false;
   // Awake time is the time in which this process could receive messages: awake_s_ = now_s_ -

@@ -7,7 +7,6 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "core/result_columns.hpp"
 #include "io/files.hpp"
 #include "store/error_context.hpp"
 #include "store/field_codec.hpp"
@@ -61,9 +60,7 @@ Choice choice_of(std::uint32_t part, const ResultRow& row) {
 /// Returns false if the plans of a file were solved by a program of the user that may compute
 /// different results for a plan.
 bool is_deterministic(const FileHeader& header) {
-  const auto solver = header.settings.find("solver");
-  return solver == header.settings.end() || solver->second != to_string(SolverKind::command) ||
-         header.settings.contains("solver_deterministic");
+  return !header.has_solver_command() || header.settings.contains("solver_deterministic");
 }
 
 /// A merge in progress: selects the row of each plan from the shard files. Each file is read twice,

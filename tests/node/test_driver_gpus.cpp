@@ -1,5 +1,4 @@
 #include "node/driver_gpus.hpp"
-
 #include "support/error_message.hpp"
 #include "support/matchers.hpp"
 #include "wallheat/error.hpp"

@@ -405,9 +405,9 @@ class SolverCommandAgentTest : public AgentTest {
   }
   void fail(std::uint32_t plan, const std::string& reason) {
     begin(0, {plan});
-    agent_.on_result(0, TaskResult{.plan = QueueIndex{plan},
-                                   .kind = TaskResult::Kind::retryable,
-                                   .error = reason});
+    agent_.on_result(
+        0,
+        TaskResult{.plan = QueueIndex{plan}, .kind = TaskResult::Kind::retryable, .error = reason});
     pass(0.1);
   }
 };

@@ -176,7 +176,7 @@ TEST(Coordinator, MakesSpeculativeCopiesOnlyOfDeterministicResults) {
 }
 
 TEST(Coordinator, KeepsFirstResultWhenResultsNeedNotAgree) {
-  Script run({{}, {}}, 2, {.is_deterministic = false});
+  Script run({{}}, 2, {.is_deterministic = false});
   run.report(1, ready("n1"));
   run.pass(31);  // rank 1 is lost
   run.report(2, ready("n2"));

@@ -74,7 +74,7 @@ TEST_F(MergeTest, KeepsFirstResultOfProgramThatIsNotDeterministic) {
   const auto results = make_results(plan, 0, 4);
   auto others = results;
   others[2].statistics.std_temp += 1;
-  plan.settings["solver"] = "command";
+  plan.settings["solver_command"] = "./mine";
   const auto report = merge_of(plan, results, others);
   EXPECT_TRUE(report.written);
   EXPECT_THAT(report.warnings, ElementsAre(Mentions({results[2].id, "std_temp"})));
