@@ -377,7 +377,13 @@ std::string CommandProcess::receive() {
 void CommandProcess::put(std::string line) {
   {
     const std::scoped_lock lock(mutex_);
-    if (replies_.size() < max_waiting_replies)
+    // A program may send progress faster than it is taken; only the latest counts.
+    const auto is_progress = [](const std::string& each) {
+      return each.find("\"progress\"") != std::string::npos;
+    };
+    if (!replies_.empty() && is_progress(replies_.back()) && is_progress(line))
+      replies_.back() = std::move(line);
+    else if (replies_.size() < max_waiting_replies)
       replies_.push_back(std::move(line));
     else if (end_reason_.empty())
       end_reason_ = "sent replies without requests";
