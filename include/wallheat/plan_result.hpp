@@ -26,9 +26,9 @@ enum class PlanStatus : std::uint8_t {
 };
 
 /// All statuses, in the order of their values.
-inline constexpr std::array plan_statuses{PlanStatus::pending, PlanStatus::converged,
-                                          PlanStatus::max_iterations, PlanStatus::empty,
-                                          PlanStatus::failed, PlanStatus::convergence_unknown};
+inline constexpr std::array plan_statuses{
+    PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations,
+    PlanStatus::empty,   PlanStatus::failed,    PlanStatus::convergence_unknown};
 
 [[nodiscard]] std::string_view to_string(PlanStatus status);
 

@@ -86,8 +86,8 @@ class OutputForwarder {
 /// of the program all the time.
 class CommandProcess {
  public:
-  /// Starts the program. Throws RunError if that fails. Call this in a thread that lives longer
-  /// than the object.
+  /// Starts the program. Throws RunError if that fails. Call this in a thread that outlives the
+  /// object.
   explicit CommandProcess(const CommandLaunch& launch);
   /// Closes the requests. A program that has not ended after a second gets SIGTERM, and after
   /// another second SIGKILL.

@@ -30,8 +30,8 @@ WALLHEAT_MEMBERS(SolveParameters, tolerance, max_iterations, accuracy, norm, spa
 WALLHEAT_MEMBERS(Thresholds, above, below);
 WALLHEAT_MEMBERS(SolverCommand, line, words, files, version, is_deterministic, cores_per_slot,
                  slots_per_gpu, memory_gb);
-WALLHEAT_MEMBERS(SolverOptions, limits, backend, isa, gpu, kind, command, spacing_is_known,
-                 walls, thresholds, door);
+WALLHEAT_MEMBERS(SolverOptions, limits, backend, isa, gpu, kind, command, spacing_is_known, walls,
+                 thresholds, door);
 WALLHEAT_MEMBERS(SolveConfig, data, solver, save_fields, host, device, plan_timeout_s, slots,
                  environment, open_files, cpus);
 
