@@ -9,7 +9,7 @@
 #   --pictures N    number of plans to draw (default: 25)
 #   --timed N       number of plans on which programs are timed (default: 10)
 #   --threads N     number of threads of a run; 0: all cores (default: 0)
-#   --solver NAME=COMMAND   a program of your own, as --solver NumPy='python3 mine.py', which tasks 5, 6, 7, 9 and 10 use,
+#   --solver NAME=COMMAND   a program of your own, as --solver mine='python3 mine.py', which tasks 5, 6, 7, 9 and 10 use,
 #                   too; jobs/examples/README.md describes what it reads and writes (default: none)
 # Set the environment variable PYTHON to a Python with NumPy, and with Numba if you want to time it (default: python3, or
 # else /usr/bin/python3).
@@ -43,6 +43,7 @@ own_name='' own_options=()
 if [ "$solver" != none ]; then
   [[ $solver == [A-Za-z]*=?* ]] || die "--solver requires NAME=COMMAND, not '$solver'"
   own_name=${solver%%=*}
+  case $own_name in NumPy | Numba | jacobi | fastforward | steady) die "--solver: $own_name is a name of the study; give another one" ;; esac
   [[ $own_name =~ ^[A-Za-z0-9_-]+$ ]] || die "--solver: a name has letters, digits, - and _ only, not '$own_name'"
   read -ra words <<< "${solver#*=}"
   for word in "${!words[@]}"; do

@@ -25,7 +25,7 @@ DOCUMENTS = {"wall-heating report", "GPU monitoring lecture", "GPU computing lec
 # Options and number of tasks of each study.
 STUDIES = {
     "study": (["--data", "plans", "--pictures", "4", "--timed", "3",
-               "--solver", f"NumPy=/usr/bin/python3 {ROOT}/jobs/examples/plain_solver.py"], 12),
+               "--solver", f"mine=/usr/bin/python3 {ROOT}/jobs/examples/plain_solver.py"], 12),
     "benchmark": (["--data", "plans", "--timed", "2", "--threads", "2"], 4),
     "poisson-study": (["--sizes", "32,64", "--python", "32"], 2),
     "waiting-study": (["--sacct", "jobs.txt", "--sinfo", "nodes.txt"], 3),
