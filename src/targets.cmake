@@ -100,7 +100,7 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 # NVML is loaded at run time.
 wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})
 wallheat_library(bench HOT LINK PUBLIC wallheat_node PRIVATE Threads::Threads)
-wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_store wallheat_plans)
+wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_view wallheat_plans)
 
 wallheat_library(mpi WITHOUT "mpi_" LINK PUBLIC wallheat_queue)
 if(WALLHEAT_MPI)

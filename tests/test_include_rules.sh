@@ -11,7 +11,8 @@ layers=(
   "solve io"        # solvers; files of the operating system
   "plans"           # where floor plans come from
   "node store queue forecast"
-  "mpi bench isolation python view"
+  "mpi bench python view"
+  "isolation"
   "monitor"
   "report run"
   "iterates"

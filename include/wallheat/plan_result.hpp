@@ -21,16 +21,18 @@ enum class PlanStatus : std::uint8_t {
   max_iterations = 2,  ///< stopped at the limit of iterations
   empty = 3,           ///< the plan has no interior cell; its statistics are NaN
   failed = 4,          ///< see PlanResult::error
+  /// A solver command returned a field, and did not report whether it converged.
+  convergence_unknown = 5,
 };
 
 /// All statuses, in the order of their values.
-inline constexpr std::array plan_statuses{PlanStatus::pending, PlanStatus::converged,
-                                          PlanStatus::max_iterations, PlanStatus::empty,
-                                          PlanStatus::failed};
+inline constexpr std::array plan_statuses{
+    PlanStatus::pending, PlanStatus::converged, PlanStatus::max_iterations,
+    PlanStatus::empty,   PlanStatus::failed,    PlanStatus::convergence_unknown};
 
 [[nodiscard]] std::string_view to_string(PlanStatus status);
 
-/// Returns true for converged, max_iterations and empty. A resume solves pending plans and, with
+/// Returns true unless the plan is pending or has failed. A resume solves pending plans and, with
 /// --retry-failed, failed ones.
 [[nodiscard]] constexpr bool is_solved(PlanStatus status) {
   return status != PlanStatus::pending && status != PlanStatus::failed;
@@ -64,7 +66,7 @@ struct ColumnValue<FixedText<bytes>> {
 #define WALLHEAT_RESULT_COLUMNS(MEMBER, NESTED)                                                                           \
   MEMBER(std::uint32_t, index, 0, internal, "index of the row")                                                           \
   MEMBER(PlanStatus, status, PlanStatus::pending, deterministic,                                                          \
-         "pending 0, converged 1, max_iterations 2, empty 3, failed 4")                                                   \
+         "pending 0, converged 1, max_iterations 2, empty 3, failed 4, convergence_unknown 5")                                                   \
   MEMBER(FixedText<128>, id, {}, reported, "plan ID")                                                                     \
   NESTED(double, mean_temp, statistics.mean_temp, deterministic, "°C, mean of the interior cells")                        \
   NESTED(double, std_temp, statistics.std_temp, deterministic, "°C, population standard deviation of the interior cells") \

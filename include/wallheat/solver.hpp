@@ -41,6 +41,7 @@ struct Solution {
   std::int64_t iterations = 0;
   double last_delta = 0;  ///< delta of the last iteration in °C; NaN if there was none
   bool converged = false;
+  bool is_convergence_known = true;  ///< false: a solver command did not report `converged`
   /// Error bound in °C: no cell is farther than this from the steady state. NaN if none is proven.
   double error_bound = std::numeric_limits<double>::quiet_NaN();
   /// Error estimate in °C, from the decay of delta (see src/solve/convergence.hpp): the largest

@@ -9,6 +9,8 @@
 #   --pictures N    number of plans to draw (default: 25)
 #   --timed N       number of plans on which programs are timed (default: 10)
 #   --threads N     number of threads of a run; 0: all cores (default: 0)
+#   --solver NAME=COMMAND   a program of your own, as --solver mine='python3 mine.py', which tasks 5, 6, 7, 9 and 10 use,
+#                   too; jobs/examples/README.md describes what it reads and writes (default: none)
 # Set the environment variable PYTHON to a Python with NumPy, and with Numba if you want to time it (default: python3, or
 # else /usr/bin/python3).
 #
@@ -19,8 +21,9 @@
 set -Eeuo pipefail
 # shellcheck source-path=SCRIPTDIR source=../steps.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"
-data='' out='' pictures=25 timed=10 threads=0
-start_study data out pictures timed threads -- "$@"
+data='' out='' pictures=25 timed=10 threads=0 solver=none
+started_in=$PWD
+start_study data out pictures timed threads solver -- "$@"
 [ -d "$data" ] || die "$data is not a folder; unpack an archive, because Python programs read the plans" 1
 plan_count=$(list_plans | wc -l)
 ((plan_count > 0)) || die "$data has no floor plans, that is, files ID_domain.npy and ID_interior.npy" 1
@@ -35,6 +38,21 @@ extrapolation=(--timed-plans "$timed" --plans "$plan_count")
 # timed_run_step FILE [OPTIONS OF wallheat run]    solves plans on cores in one run, without resuming, because its wall time is
 # compared
 timed_run_step() { run_step "$1" "$wallheat" run "${plan_options[@]}" --device cpu --progress none --log-level warning "${@:2}" --out @OUT@; }
+# The study runs in its own folder, so the files that the user's command names need absolute paths.
+own_name='' own_options=()
+if [ "$solver" != none ]; then
+  [[ $solver == [A-Za-z]*=?* ]] || die "--solver requires NAME=COMMAND, not '$solver'"
+  own_name=${solver%%=*}
+  case $own_name in NumPy | Numba | jacobi | fastforward | steady) die "--solver: $own_name is a name of the study; give another one" ;; esac
+  [[ $own_name =~ ^[A-Za-z0-9_-]+$ ]] || die "--solver: a name has letters, digits, - and _ only, not '$own_name'"
+  read -ra words <<< "${solver#*=}"
+  for word in "${!words[@]}"; do
+    [ ! -f "$started_in/${words[word]}" ] || words[word]=$started_in/${words[word]}
+  done
+  own_options=(--solver-command "${words[*]}")
+fi
+# own_step STEP...    runs a step only if the user has given a program
+own_step() { [ ! "$own_name" ] || "$@"; }
 program_times=()
 # time_program NAME FILE    adds the time of a Python program, which is in the last line of its CSV, to program_times
 time_program() {
@@ -99,18 +117,24 @@ amdahl_step() {
 begin_task "Task 5: static scheduling" "Each worker gets the same number of plans. The times of one run are scheduled for more workers than\
  this machine has: by this schedule, by that of the next task, and with long plans first, as wallheat does."
 wallheat_step schedules "The times of one run on more workers" "${schedule_command[@]}"
+own_step timed_run_step "own.h5" --threads 1 --first "$timed" "${own_options[@]}"
+own_step wallheat_step own-schedules "The times of $own_name on more workers" scaling --replay own.h5 "${schedule_command[@]:3}"
 amdahl_step static
 
 begin_task "Task 6: dynamic scheduling" "A worker gets its next plan when it has finished the previous one."
 amdahl_step dynamic
 measured_files=(timed-jacobi.h5)  # one worker
+own_files=(own.h5)
 cores=$((threads > 0 ? threads : $(nproc)))
 for workers in $(for ((count = 2; count < cores; count *= 2)); do echo $count; done) "$cores"; do
   ((workers > 1)) || continue
   timed_run_step "workers-$workers.h5" --threads "$workers" --first "$timed"
   measured_files+=("workers-$workers.h5")
+  own_step timed_run_step "own-workers-$workers.h5" --threads "$workers" --first "$timed" "${own_options[@]}"
+  own_files+=("own-workers-$workers.h5")
 done
 wallheat_step scaling "Measured on the cores of this machine" scaling "${measured_files[@]}"
+own_step wallheat_step own-scaling "$own_name, measured on the cores of this machine" scaling "${own_files[@]}"
 
 begin_task "Task 7: compiled loops" "The seconds are those of the solvers, without the start of a program."
 if [ "$interpreter" ] && "$interpreter" -c 'import numba' 2> /dev/null; then
@@ -119,6 +143,8 @@ if [ "$interpreter" ] && "$interpreter" -c 'import numba' 2> /dev/null; then
 else
   note_omission Numba "it is not installed"
 fi
+own_step run_step own.json "$wallheat" summary own.h5 --json
+[ ! "$own_name" ] || program_times+=("$own_name=$(read_value thread_seconds own)")
 time_solver fastforward
 time_solver steady
 wallheat_step programs "All programs on one core: $timed plan(s), extrapolated to $plan_count" compare "${program_times[@]}" "${extrapolation[@]}"
@@ -140,10 +166,14 @@ begin_task "Task 9: why digits differ" "A GPU that fuses a multiplication with a
  to NumPy. fastforward is exact to 1e-11 of the largest temperature. Both stop when an iteration changes less than the\
  tolerance, which is not yet the steady state: the comparison with steady shows their distance from it."
 wallheat_step digits "jacobi, fastforward and steady" compare timed-jacobi.h5 timed-fastforward.h5 timed-steady.h5
+own_step wallheat_step own-digits "jacobi and $own_name" compare timed-jacobi.h5 own.h5
+own_step wallheat_step own-iterates "Which iterates $own_name computes" compare own.h5 --data "$data"
 
 begin_task "Task 10: time breakdown of a run" "run.html shows every thread over time; open trace.json in ui.perfetto.dev."
 run_step trace.json "$wallheat" trace all.h5 --out @OUT@
 run_step run.html "$wallheat" summary all.h5 --page @OUT@
+own_step run_step own-trace.json "$wallheat" trace own.h5 --out @OUT@
+own_step wallheat_step own-summary "Where a run of $own_name spends its time" summary own.h5
 
 begin_task "Task 11: time per plan over the number of plans"
 measured_files=()

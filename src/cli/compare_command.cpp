@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <chrono>
 #include <cmath>
 #include <deque>
 
@@ -11,6 +12,7 @@
 #include "plans/plan_source.hpp"
 #include "report/compare.hpp"
 #include "report/result_csv.hpp"
+#include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -145,6 +147,34 @@ void check_base(const std::string& base, const std::vector<ProgramTime>& times) 
     throw_invalid_value("base", base, names);
 }
 
+/// Adds the time per plan of a solver command, and that of wallheat's jacobi on one core of this
+/// machine, which solves the first plans of the file again.
+void add_time_per_plan(const std::string& file, const ResultReader& reader, const PlanSource& plans,
+                       Report& report) {
+  constexpr std::size_t max_timed = 10;
+  const SolverOptions recorded = recorded_solver(file, reader.settings());
+  const auto jacobi = make_jacobi_solver(recorded.isa);
+  std::size_t count = 0;
+  double program_s = 0;
+  double jacobi_s = 0;
+  for (std::size_t index = 0; index < reader.count() && count < max_timed; ++index) {
+    const PlanResult row = reader.row(index);
+    if (!is_solved(row.status) || row.status == PlanStatus::empty) continue;
+    FloorPlan plan = plans.load(row.id);
+    apply_wall_overrides(plan, recorded.walls);
+    const auto start = std::chrono::steady_clock::now();
+    (void)jacobi->solve(plan, recorded.limits, {});
+    jacobi_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    program_s += static_cast<double>(row.phases.solve_s);
+    ++count;
+  }
+  const auto timed = static_cast<double>(count);
+  const ValueStyle style{ValueFormat::digits, 3, "s"};
+  report.add_fact("timed_plans", "timed plans", count);
+  report.add_fact("seconds_per_plan", "the program's time per plan", program_s / timed, style);
+  report.add_fact("jacobi_seconds_per_plan", "jacobi's, on a core here", jacobi_s / timed, style);
+}
+
 }  // namespace
 
 Report compare_command(Options& options) {
@@ -152,9 +182,19 @@ Report compare_command(Options& options) {
   parse_comparison(options, compare);
   if (!compare.data.empty()) {
     const SharedPlanSource plans = open_plan_source(compare.data);
-    ResultCsv results = read_result_csv(compare.words);
+    const std::string& file = compare.words.front();
+    if (compare.words.size() > 1 || is_text_file(file)) {
+      ResultCsv results = read_result_csv(compare.words);
+      remove_unavailable_plans(results, *plans);
+      return identify_iterates(results, *plans);
+    }
+    require_result_file(file);
+    const ResultReader reader(file);
+    ResultCsv results = results_as_csv(file, reader);
     remove_unavailable_plans(results, *plans);
-    return identify_iterates(results, *plans);
+    Report report = identify_iterates(results, *plans);
+    add_time_per_plan(file, reader, *plans, report);
+    return report;
   }
   std::deque<ResultReader> readers;  // a deque, because its elements are not moved
   CompareResults found =

@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/plan_options.hpp"
+#include "cli/solver_command_options.hpp"
 #include "core/duration.hpp"
 #include "core/text.hpp"
 #include "monitor/file_status.hpp"
@@ -203,8 +204,11 @@ void choose_shard_and_end(RunOptions& run, const RunWords& words, RunScope scope
   run.job_warnings = job.warnings();
 }
 
-/// Only one solver runs on GPUs; selects the CPU for all others.
+/// Only one solver runs on GPUs; selects the CPU for all others. A solver command uses GPUs if the
+/// user says so.
 void choose_device(RunOptions& run) {
+  const bool is_command = run.solve.solver.kind == SolverKind::command;
+  if (is_command && run.device == DeviceChoice::automatic) run.device = DeviceChoice::cpu;
   const std::string option = run.solve.solver.cpu_only_option();
   if (option.empty()) return;
   if (run.device == DeviceChoice::gpu)
@@ -231,6 +235,11 @@ RunOptions parse_options(Options& options, RunScope scope) {
   declare_problem_options(options, run.solve.solver, words.cell_metres);
   declare_solver(options, run.solve.solver, run.solve.data);
   declare_session(options, run, words);
+  declare_solver_command(options, run.solve.solver);
+  declare_command_slots(options, run.solve.solver.command);
+  options.add("allow-changed-solver", flag(run.allow_changed_solver),
+              "with --resume: continue although the program or its command has changed");
+  options.add_dependency("resume", {"allow-changed-solver"});
   options.check([&] {
     refuse_other_formats(run.out);
     choose_shard_and_end(run, words, scope);
@@ -242,6 +251,9 @@ RunOptions parse_options(Options& options, RunScope scope) {
   run.settings = options.shared_values();
   // If it is not given, each rank reads the grid spacing from its own plan source.
   run.settings["spacing"] = fmt::format("{}", run.solve.solver.limits.spacing);
+  // Each rank reads the files of a solver command, and all must have read the same files.
+  if (run.solve.solver.kind == SolverKind::command)
+    run.settings["solver-file"] = run.solve.solver.command.files;
   return run;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/commands.hpp"
 #include "cli/plan_options.hpp"
 #include "cli/result_file.hpp"
+#include "cli/solver_command_options.hpp"
 #include "core/text.hpp"
 #include "io/standard_streams.hpp"
 #include "plans/plan_source.hpp"
@@ -22,7 +23,7 @@ struct VerifyOptions {
   std::size_t sample = 0;
   bool all = false;
   std::int64_t seed = 0;  ///< negative: random
-  SolverOptions solver;   ///< only the back end
+  SolverOptions solver;   ///< only the back end, and the solver command of the user
 
   [[nodiscard]] bool recomputes() const { return all || sample > 0; }
 };
@@ -49,10 +50,30 @@ VerifyOptions parse_verify_options(Options& options) {
               "seed of the random choice, 0 or more; the same seed chooses the same plans");
   declare_setting(options, verify.solver, "solver_backend",
                   "implementation of jacobi: vector (fast) or reference (plain, for comparison)");
+  declare_solver_command(options, verify.solver);
   options.parse();
   if (verify.data.empty() && verify.recomputes())
     throw UsageError("--data is missing; use --sample 0 to check only the file");
   return verify;
+}
+
+/// Replaces the recorded solver command by that of the user: a command of a file that others may
+/// have written is never started. Throws RunError if the user gave none, or another one.
+void use_given_command(const std::string& file, const VerifyOptions& options,
+                       SolverOptions& made_with) {
+  const SolverCommand& recorded = made_with.command;
+  const std::string hint = "or give --sample 0";
+  if (options.solver.kind != SolverKind::command)
+    throw RunError(
+        fmt::format("{} was solved by a program of the user; give it by --solver-command '{}', {}",
+                    file, escape_control_chars(recorded.line), hint));
+  if (options.solver.command.version != recorded.version)
+    throw RunError(
+        fmt::format("{} was solved by another program: '{}' ({}), and the given one is '{}' ({}); "
+                    "give that one, {}",
+                    file, escape_control_chars(recorded.line), escape_control_chars(recorded.files),
+                    options.solver.command.line, options.solver.command.files, hint));
+  made_with.command = options.solver.command;
 }
 
 /// Returns the solver options of the file. Throws RunError if its plans must be solved again and
@@ -62,6 +83,7 @@ SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& 
   if (!options.recomputes()) return recorded_solver(file, reader.settings());
   SolverOptions made_with =
       recorded_solver_options(file, reader, "use that version, or --sample 0");
+  if (made_with.kind == SolverKind::command) use_given_command(file, options, made_with);
   made_with.backend = options.solver.backend;
   if (made_with.backend == SolverBackend::reference && made_with.kind != SolverKind::jacobi)
     throw RunError(

@@ -23,6 +23,8 @@ std::string_view to_string(PlanStatus status) {
       return "empty";
     case PlanStatus::failed:
       return "failed";
+    case PlanStatus::convergence_unknown:
+      return "convergence_unknown";
   }
   return "unknown";
 }

@@ -23,10 +23,12 @@ enum class SolverKind {
   jacobi,       ///< the iterate of the reference program, bit-identical
   fastforward,  ///< the same iterate but for rounding, in fewer sweeps
   steady,       ///< the steady state, with an error bound
+  command,      ///< what a program of the user computes; see SolverCommand
 };
 
 [[nodiscard]] std::string_view to_string(SolverKind kind);
 
+/// The built-in solvers.
 inline constexpr std::array solver_kinds{SolverKind::jacobi, SolverKind::fastforward,
                                          SolverKind::steady};
 

@@ -11,6 +11,34 @@
 
 namespace wallheat {
 
+std::optional<std::vector<std::string>> split_shell_words(std::string_view line) {
+  std::vector<std::string> words;
+  bool is_in_word = false;
+  char quote = 0;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    const char each = line[at];
+    const bool is_blank = each == ' ' || each == '\t' || each == '\n';
+    if (quote == 0 && is_blank) {
+      is_in_word = false;
+      continue;
+    }
+    if (!std::exchange(is_in_word, true)) words.emplace_back();
+    if (quote == 0 && (each == '\'' || each == '"')) {
+      quote = each;
+    } else if (each == quote) {
+      quote = 0;
+    } else if (each == '\\' && quote != '\'' && at + 1 < line.size() &&
+               (quote == 0 ||
+                std::string_view("\"\\$`").find(line[at + 1]) != std::string_view::npos)) {
+      words.back() += line[++at];
+    } else {
+      words.back() += each;
+    }
+  }
+  if (quote != 0) return std::nullopt;
+  return words;
+}
+
 std::string format_repr(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";

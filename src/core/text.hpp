@@ -79,6 +79,11 @@ std::optional<std::pair<First, Second>> parse_pair(char sign, std::string_view t
   return std::pair(*first, *second);
 }
 
+/// Splits a command line into words as a POSIX shell does: blanks separate words, and quotation
+/// marks and backslashes quote. Nothing is expanded. Returns nullopt if a quotation mark is not
+/// closed.
+[[nodiscard]] std::optional<std::vector<std::string>> split_shell_words(std::string_view line);
+
 /// Returns "plan" for 1 and "plans" for 5. Only for nouns that form the plural with s.
 [[nodiscard]] inline std::string pluralize(std::size_t count, const std::string& noun) {
   return count == 1 ? noun : noun + "s";

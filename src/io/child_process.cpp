@@ -83,6 +83,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
+}  // namespace
+
 std::string signal_text(int signal) {
   switch (signal) {
     case SIGSEGV:
@@ -101,6 +103,8 @@ std::string signal_text(int signal) {
       return fmt::format("signal {}", signal);
   }
 }
+
+namespace {
 
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);

@@ -31,6 +31,9 @@ struct SpawnOptions {
   bool new_process_group = false;
 };
 
+/// Returns the name of a signal that ended a process, and its usual cause.
+[[nodiscard]] std::string signal_text(int signal);
+
 struct NoSuchProgram : RunError {
   using RunError::RunError;
 };

@@ -9,11 +9,18 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <vector>
+
+#include "core/text.hpp"
 
 namespace wallheat {
 namespace {
 
 constexpr std::intptr_t huge_page = 2 << 20;
+
+// The limit belongs to the process, so its original value does, too. 0: not raised.
+std::uint64_t open_files_before_raise = 0;
 
 /// Moves the end of the heap to `distance` before the start of a huge page. Returns the start of
 /// that huge page.
@@ -46,8 +53,25 @@ void raise_process_limits() {
   constexpr rlim_t enough = 65536;
   rlimit files{};
   if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= enough) return;
+  open_files_before_raise = files.rlim_cur;
   files.rlim_cur = std::min(files.rlim_max, enough);
   (void)::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+std::uint64_t original_open_files() {
+  rlimit files{};
+  if (open_files_before_raise == 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0)
+    return files.rlim_cur;
+  return open_files_before_raise;
+}
+
+void close_fds_except(int wanted) {
+  std::vector<int> inherited;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = parse_number<int>(entry.path().filename().string()).value_or(-1);
+    if (fd > STDERR_FILENO && fd != wanted) inherited.push_back(fd);
+  }
+  for (const int fd : inherited) ::close(fd);  // one of them is the iterator's, closed already
 }
 
 // The tunables of glibc, GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864, have

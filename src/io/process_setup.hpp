@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 namespace wallheat {
 
 // Settings of a process that reads and solves plans. Call these functions once, before any thread
@@ -10,6 +12,13 @@ namespace wallheat {
 /// 65536: a worker needs two files per solver process, and a host may have hundreds of solver
 /// processes.
 void raise_process_limits();
+
+/// Returns the soft limit of open files before raise_process_limits() raised it, for programs that
+/// this process starts; the current limit if it was not raised.
+[[nodiscard]] std::uint64_t original_open_files();
+
+/// Closes all file descriptors except for stdin, stdout, stderr and `wanted`.
+void close_fds_except(int wanted);
 
 /// Makes malloc() keep freed memory, in huge pages if the kernel provides them. Plans have similar
 /// sizes, and in a virtual machine the page faults for the small pages of one plan may take longer

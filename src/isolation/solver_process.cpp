@@ -12,7 +12,6 @@
 #include <cstdlib>
 #include <deque>
 #include <exception>
-#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <optional>
@@ -23,23 +22,13 @@
 #include "core/input_file.hpp"
 #include "core/program.hpp"
 #include "core/system_limits.hpp"
-#include "core/text.hpp"
+#include "io/process_setup.hpp"
 #include "isolation/message_channel.hpp"
 #include "node/local_machine.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-/// Closes file descriptors that were inherited from the rank, except for `wanted`.
-void close_fds_except(int wanted) {
-  std::vector<int> inherited;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int fd = parse_number<int>(entry.path().filename().string()).value_or(-1);
-    if (fd > STDERR_FILENO && fd != wanted) inherited.push_back(fd);
-  }
-  for (const int fd : inherited) ::close(fd);  // one of them is the iterator's, closed already
-}
 
 /// Makes the kernel kill this process, and not the rank that started it, if memory is exhausted. If
 /// /proc cannot be written, the kernel kills the largest process, which is most likely this one.

@@ -22,11 +22,25 @@ namespace {
 
 // The kernel may take long to end a process. The pool does not wait longer than this.
 constexpr std::chrono::seconds max_exit_wait{1};
+// A supervisor gives its program a second to end.
+constexpr std::chrono::seconds max_supervisor_wait{3};
 
 /// Throws a RunError with the reason in errno.
 [[noreturn]] void throw_not_created(const char* what) {
   throw RunError(
       fmt::format("cannot create the {} of a solver process: {}", what, system_error_text(errno)));
+}
+
+/// Waits until all processes that have the other end of a socket have ended.
+void wait_for_hangup(int socket) {
+  const auto deadline = std::chrono::steady_clock::now() + max_supervisor_wait;
+  std::array<char, 4096> unread{};
+  while (std::chrono::steady_clock::now() < deadline) {
+    pollfd check{socket, POLLIN, 0};
+    constexpr int interval_ms = 100;
+    if (::poll(&check, 1, interval_ms) > 0 && ::read(socket, unread.data(), unread.size()) <= 0)
+      return;
+  }
 }
 
 bool has_input(int file) {
@@ -60,7 +74,9 @@ struct SolverProcessPool::Process {
   SharedPage page{};
   std::unique_ptr<ChildProcess> process{};
   std::optional<MessageChannel> channel{};  ///< nullopt: not running, or its messages are ignored
-  std::string problem{};                    ///< why it could not be started; empty if it could
+  /// Socket of a killed process, until the supervisor of its solver command has ended.
+  std::optional<MessageChannel> supervised{};
+  std::string problem{};  ///< why it could not be started; empty if it could
 };
 
 SolverProcessPool::SolverProcessPool(SolverProgram program) : program_(std::move(program)) {}
@@ -68,6 +84,8 @@ SolverProcessPool::SolverProcessPool(SolverProgram program) : program_(std::move
 SolverProcessPool::~SolverProcessPool() {
   for (std::size_t process = 0; process < processes_.size(); ++process)
     kill(process);  // all are killed before the destructors wait for one of them
+  for (const auto& process : processes_)
+    if (process->supervised) wait_for_hangup(process->supervised->fd());
 }
 
 void SolverProcessPool::add(const SolveConfig& settings) {
@@ -81,6 +99,8 @@ void SolverProcessPool::start(std::size_t number) {
   // The previous process may still use a GPU, or much memory.
   if (process.process && !process.process->wait(max_exit_wait))
     killed_.push_back(std::move(process.process));
+  if (process.supervised) wait_for_hangup(process.supervised->fd());
+  process.supervised.reset();
   new (process.page.slots) ProgressPage;
   try {
     std::array<int, 2> ends{};
@@ -111,6 +131,8 @@ void SolverProcessPool::assign(std::size_t process, const Task& task) {
 
 void SolverProcessPool::kill(std::size_t number) {
   Process& process = *processes_[number];
+  if (process.channel && process.settings.solver.kind == SolverKind::command)
+    process.supervised = std::move(process.channel);
   process.channel.reset();
   if (process.process) process.process->kill();
 }

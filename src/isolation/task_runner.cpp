@@ -16,6 +16,7 @@
 #include "core/threads.hpp"
 #include "io/deflate.hpp"
 #include "io/standard_streams.hpp"
+#include "isolation/command_solver.hpp"
 #include "node/local_machine.hpp"
 #include "plans/plan_source.hpp"
 #include "store/field_codec.hpp"
@@ -27,9 +28,12 @@ WALLHEAT_MEMBERS(WallOverride, nominal, temperature);
 WALLHEAT_MEMBERS(Door, cells);
 WALLHEAT_MEMBERS(SolveParameters, tolerance, max_iterations, accuracy, norm, spacing);
 WALLHEAT_MEMBERS(Thresholds, above, below);
-WALLHEAT_MEMBERS(SolverOptions, limits, backend, isa, gpu, kind, spacing_is_known, walls,
+WALLHEAT_MEMBERS(SolverCommand, line, words, files, version, is_deterministic, cores_per_slot,
+                 slots_per_gpu, memory_gb);
+WALLHEAT_MEMBERS(SolverOptions, limits, backend, isa, gpu, kind, command, spacing_is_known, walls,
                  thresholds, door);
-WALLHEAT_MEMBERS(SolveConfig, data, solver, save_fields, host, device, plan_timeout_s, slots, cpus);
+WALLHEAT_MEMBERS(SolveConfig, data, solver, save_fields, host, device, plan_timeout_s, slots,
+                 environment, open_files, cpus);
 
 Bytes encode(const SolveConfig& settings) { return to_bytes(settings); }
 
@@ -52,6 +56,13 @@ class Stopwatch {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+/// Moves the times of a solver command from the solve to the phases to which they belong.
+void add_times(const CommandSolver::Times& times, PhaseTimes& phases) {
+  phases.solve_s = static_cast<float>(times.solve_s);
+  phases.read_s += static_cast<float>(times.write_s);
+  phases.statistics_s += static_cast<float>(times.judge_s);
+}
+
 /// Solves one plan and fills `result`. Returns the hash of the field if the field is stored,
 /// otherwise 0.
 std::uint64_t solve_into(const SolveConfig& settings, const PlanSource& source, Solver& solver,
@@ -69,11 +80,14 @@ std::uint64_t solve_into(const SolveConfig& settings, const PlanSource& source, 
   result.input_hash = plan_hash(plan);
   result.phases.hash_s = stopwatch.seconds();
   apply_wall_overrides(plan, settings.solver.walls);
+  auto* const command = dynamic_cast<CommandSolver*>(&solver);
+  if (command != nullptr) command->begin_plan(key.id);
   const auto solution = solver.solve(plan, settings.solver.limits, control);
   result.phases.solve_s = stopwatch.seconds();
   if (!solution) throw RunError("internal error: a solver stopped without a request");
   fill_result(plan, *solution, settings.solver, result);
   result.phases.statistics_s = stopwatch.seconds();
+  if (command != nullptr) add_times(command->times(), result.phases);
   std::uint64_t hash = 0;
   if (settings.save_fields) {
     attach_field(result, solution->field);
@@ -124,7 +138,9 @@ void fill_result(const FloorPlan& plan, const Solution& solution, const SolverOp
     result.status = PlanStatus::empty;
     return;
   }
-  result.status = solution.converged ? PlanStatus::converged : PlanStatus::max_iterations;
+  result.status = !solution.is_convergence_known ? PlanStatus::convergence_unknown
+                  : solution.converged           ? PlanStatus::converged
+                                                 : PlanStatus::max_iterations;
   result.iterations = solution.iterations;
   result.last_delta = solution.last_delta;
   result.error_bound = solution.error_bound;
@@ -148,6 +164,7 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     PlanResult row = pending_row(settings, task, thread);
     std::uint64_t field_hash = 0;
     auto kind = TaskResult::Kind::solved;
+    bool is_command_failure = false;
     const auto fail = [&](TaskResult::Kind how, std::string why) {
       kind = how;
       row.status = PlanStatus::failed;
@@ -162,6 +179,9 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
       throw;  // not a failure of the plan
     } catch (const DeviceTooSmall& error) {
       fail(TaskResult::Kind::retryable, error.what());
+    } catch (const CommandFailure& error) {
+      is_command_failure = true;
+      fail(TaskResult::Kind::retryable, error.what());
     } catch (const std::bad_alloc&) {
       fail(TaskResult::Kind::retryable, "not enough memory to solve it" + limit_note(ENOMEM));
     } catch (const InputSystemError& error) {
@@ -172,11 +192,12 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
       fail(TaskResult::Kind::failed, error.what());
     }
     row.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    row.cpu_s = thread_cpu_seconds() - cpu_start_s;
-    if (of_this_plan) row.peak_memory = peak_memory();
+    const bool is_here = settings.solver.kind != SolverKind::command;
+    if (is_here) row.cpu_s = thread_cpu_seconds() - cpu_start_s;
+    if (is_here && of_this_plan) row.peak_memory = peak_memory();
     try {
       TaskResult result = encoded(task.plan, row, kind, field_hash);
-      if (kind == TaskResult::Kind::host_error) result.error = row.error;
+      if (kind == TaskResult::Kind::host_error || is_command_failure) result.error = row.error;
       if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
         result.gpu_times = gpu->times();
       return result;
@@ -193,10 +214,13 @@ OpenDevice open_device(const SolveConfig& settings) {
     const auto warn = [](const std::string& warning) { print_error("wallheat: {}", warning); };
     return open_device(settings, open_gpu(*settings.solver.gpu, warn));
   }
-  return {1, [settings,
-              source = open_plan_source(settings.data, ListingMode::lazy)](SolverSlot thread) {
-            return make_task_runner(settings, source, settings.solver.make(), thread);
-          }};
+  return {
+      1,
+      [settings, source = open_plan_source(settings.data, ListingMode::lazy)](SolverSlot thread) {
+        return make_task_runner(
+            settings, source,
+            make_solver(settings.solver, {{}, settings.environment, settings.open_files}), thread);
+      }};
 }
 
 OpenDevice open_device(const SolveConfig& settings, std::shared_ptr<GpuDevice> device) {

@@ -28,6 +28,9 @@ struct SolveConfig {
   std::string device;         ///< device type; stored in each row
   double plan_timeout_s = 0;  ///< longest time without progress of a plan; 0: unlimited
   std::uint32_t slots = 1;    ///< plans solved at the same time; 0: as many as keep the device busy
+  /// Environment of a solver command, and its soft limit of open files.
+  std::vector<std::string> environment{};
+  std::uint64_t open_files = 0;
   std::vector<int>
       cpus{};  ///< CPUs to which all threads are bound; empty: the binding is inherited
 };

@@ -102,7 +102,8 @@ class Worker {
     std::vector<Agent::Device> devices;
     for (const WorkerDevice& device : devices_) {
       const SolveConfig& settings = device.processes.front();
-      devices.push_back({device.processes.size(), device.properties, settings.plan_timeout_s});
+      devices.push_back({device.processes.size(), device.properties, settings.plan_timeout_s,
+                         settings.solver.kind == SolverKind::command});
       for (const SolveConfig& process : device.processes) processes_.add(process);
     }
     agent_.open_devices(std::move(devices));

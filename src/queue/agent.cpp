@@ -149,9 +149,30 @@ void Agent::on_result(std::size_t number, TaskResult result) {
   process.prefetch_per_slot =
       static_cast<std::size_t>(seconds < short_plan_s ? std::ceil(prefetch_s / seconds) : 0);
   (void)remove_task(process, held);
+  if (result.kind == TaskResult::Kind::solved) command_has_solved_ = true;
+  const QueueIndex plan = result.plan;
+  const std::string failure = result.error;
   const bool is_large = result.encoded_result.size() >= large_result_bytes;
   pending_report_.results.push_back(std::move(result));
   if (is_large) send_report();
+  if (!failure.empty()) count_command_failure(plan, failure);
+}
+
+/// Leaves, and stops the run, if a solver command has failed for several plans with the same reason
+/// before its first success: it would fail for every plan, and use up all their attempts.
+void Agent::count_command_failure(QueueIndex plan, const std::string& reason) {
+  constexpr std::size_t max_plans = 3;
+  if (!device().has_solver_command || command_has_solved_) return;
+  std::string without_numbers = reason;
+  std::erase_if(without_numbers, [](char each) { return each >= '0' && each <= '9'; });
+  if (without_numbers != std::exchange(command_failure_, without_numbers))
+    plans_failed_alike_.clear();
+  plans_failed_alike_.insert(plan);
+  if (plans_failed_alike_.size() == max_plans)
+    leave(Bye::Cause::solver_failed,
+          fmt::format(
+              "the solver command failed for its first {} plans with the same reason; last: {}",
+              max_plans, reason));
 }
 
 void Agent::tick(double awake_s) {
@@ -318,6 +339,7 @@ void Agent::record_plan_failure(const HeldTask& held, const std::string& what) {
   if (device().properties.gpu && consecutive_failures_ >= max_consecutive_failures)
     give_up_device(fmt::format("{} consecutive plans failed on it; last: {}: {}",
                                consecutive_failures_, id, reason));
+  count_command_failure(plan, reason);
 }
 
 void Agent::give_up_device(const std::string& reason) {

@@ -6,6 +6,7 @@
 #include <deque>
 #include <limits>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,7 +70,8 @@ class Agent {
     std::size_t processes = 1;  ///< number of solver processes
     /// Without slots, shares_process and bound_cpus, which the solver processes report.
     WorkerProperties properties;
-    double progress_timeout_s = 0;  ///< longest time without progress of a plan; 0: unlimited
+    double progress_timeout_s = 0;    ///< longest time without progress of a plan; 0: unlimited
+    bool has_solver_command = false;  ///< a program of the user solves the plans
   };
   /// Command for the solver process with number `process`.
   struct ProcessCommand {
@@ -175,6 +177,7 @@ class Agent {
     outbox.orders.push_back({kind, process});
   }
   void warn(const std::string& message);
+  void count_command_failure(QueueIndex plan, const std::string& reason);
 
   double heartbeat_interval_s_;
   double now_s_ = 0;
@@ -192,6 +195,10 @@ class Agent {
   QueueIndex last_failed_plan_{};
   int multi_plan_failures_ = 0;
   int device_timeouts_ = 0;
+  // Failures of a solver command before its first success.
+  bool command_has_solved_ = false;
+  std::set<QueueIndex> plans_failed_alike_{};
+  std::string command_failure_{};  ///< their reason, without numbers
 };
 
 }  // namespace wallheat

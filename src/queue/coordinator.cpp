@@ -32,6 +32,7 @@ Coordinator::Coordinator(const QueueVector<PlanQueue::InitialState>& plans, int 
     state_of(worker).info = std::make_shared<const WorkerInfo>(WorkerInfo{worker, {}});
   stage_counts_[static_cast<std::size_t>(Stage::starting)] = static_cast<std::size_t>(workers);
   queue_.set_more_workers_expected(workers > 0);
+  if (!options.is_deterministic) queue_.forbid_copies();
 }
 
 void Coordinator::set_time(double now_s) {
@@ -124,6 +125,10 @@ void Coordinator::on_bye(int worker, const Bye& bye, double now_s) {
                        ? state.info->name() + ": incompatible: " + bye.reason
                        : bye.reason);
   if (bye.cause == Bye::Cause::source_outage) source_outage_reason_ = bye.reason;
+  if (bye.cause == Bye::Cause::solver_failed) {
+    solver_failure_ = state.info->name() + ": " + bye.reason;
+    request_stop(bye.reason, RunEnd::solver_failed);
+  }
   if (bye.cause == Bye::Cause::interrupted) request_stop("stop requested", RunEnd::interrupted);
 }
 
@@ -187,8 +192,8 @@ void Coordinator::on_solved(int worker, TaskResult& result) {
   const auto outcome = queue_.on_solved(worker, result.plan, result.seconds);
   const auto first = first_results_.find(result.plan);
   const bool is_first = outcome == PlanQueue::Outcome::accepted;
-  const bool differs =
-      !is_first && first != first_results_.end() && first->second.result_hash != result.result_hash;
+  const bool differs = options_.is_deterministic && !is_first && first != first_results_.end() &&
+                       first->second.result_hash != result.result_hash;
   Event& event = emit(is_first  ? Event::Kind::finished
                       : differs ? Event::Kind::conflict
                                 : Event::Kind::duplicate_result,

@@ -21,7 +21,8 @@ enum class RunEnd {
   interrupted,    ///< a stop was requested
   out_of_time,    ///< the time limit was reached, or no remaining plan fits into it
   source_outage,  ///< no worker remains, and at least one left because of a source outage
-  no_workers      ///< no worker became ready, or all are lost or have left
+  no_workers,     ///< no worker became ready, or all are lost or have left
+  solver_failed   ///< the solver command fails in the same way for every plan
 };
 
 /// Rank 0's state machine: assigns plans to workers and decides which workers are alive.
@@ -43,6 +44,9 @@ class Coordinator {
     double startup_timeout_s = 180;
     double heartbeat_interval_s = 1;  ///< longest time between two messages to a worker
     double stop_timeout_s = 10;       ///< how long a stop waits for the workers' last results
+    /// Two results of a plan may differ although no device is faulty. Then there are no speculative
+    /// copies, and the first result of a plan counts.
+    bool is_deterministic = true;
   };
   /// Output since the driver last emptied it.
   struct Outbox {
@@ -84,8 +88,11 @@ class Coordinator {
   /// Emits an `aborted` event for each plan in progress. Call this once, after end() has returned
   /// anything but RunEnd::finished.
   void emit_aborted_events();
-  /// Returns the message for RunEnd::no_workers: why the last worker was lost or has left.
-  [[nodiscard]] const std::string& no_workers_reason() const { return no_workers_reason_; }
+  /// Returns the message for RunEnd::no_workers and RunEnd::solver_failed: why the last worker was
+  /// lost or has left.
+  [[nodiscard]] const std::string& no_workers_reason() const {
+    return solver_failure_.empty() ? no_workers_reason_ : solver_failure_;
+  }
   [[nodiscard]] const PlanQueue& queue() const { return queue_; }
   /// Returns the number of result hashes that are retained to check speculative copies.
   [[nodiscard]] std::size_t retained_hashes() const { return first_results_.size(); }
@@ -151,6 +158,7 @@ class Coordinator {
   /// First results of plans of which a speculative copy is still in flight.
   std::unordered_map<QueueIndex, FirstResult> first_results_;
   std::string no_workers_reason_;
+  std::string solver_failure_;        ///< why a worker stopped the run; empty: none did
   std::string source_outage_reason_;  ///< why a worker cannot read the plans; empty: all can
   bool any_was_ready_ = false;
   // Awake time is the time in which this process could receive messages: awake_s_ = now_s_ -

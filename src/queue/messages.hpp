@@ -120,7 +120,8 @@ struct Bye {
     interrupted,     ///< it received a signal; the whole run stops
     source_outage,   ///< it cannot read the plans for now; a later run may succeed
     incompatible,    ///< its version, settings or plans differ from rank 0's
-    failed           ///< it cannot solve any plan any more
+    failed,          ///< it cannot solve any plan any more
+    solver_failed    ///< the solver command fails in the same way for every plan; the run stops
   };
   Cause cause = Cause::stop_requested;
   std::string reason;                   ///< message for the log

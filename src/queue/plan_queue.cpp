@@ -300,7 +300,7 @@ std::vector<QueueIndex> PlanQueue::assign(int id, double time_left_s, bool allow
   if (is_quarantined()) return chosen;  // a suspect is solved alone in its process
   const std::size_t want = demand(*worker);
   if (want > 0) assign_queued(id, *worker, want, time_left_s, allow_same_worker, chosen);
-  if (worker->leases.size() < worker->slots && queued_ == 0 && !is_quarantined())
+  if (allows_copies_ && worker->leases.size() < worker->slots && queued_ == 0 && !is_quarantined())
     assign_copies(*worker, time_left_s, chosen);
   return chosen;
 }

@@ -96,6 +96,10 @@ class PlanQueue {
   [[nodiscard]] std::vector<QueueIndex> assign(int worker, double time_left_s,
                                                bool allow_same_worker = false);
 
+  /// Never assigns speculative copies: two results of a plan may differ although no device is
+  /// faulty.
+  void forbid_copies() { allows_copies_ = false; }
+
   [[nodiscard]] bool has(QueueIndex plan) const {
     return static_cast<std::size_t>(plan) < plans_.size();
   }
@@ -193,6 +197,7 @@ class PlanQueue {
   std::map<std::uint32_t, Bucket> buckets_;      ///< by bucket_key(); without empty buckets
   std::map<std::string, DurationModel> models_;  ///< by device type
   std::vector<Worker> workers_;                  ///< by worker number
+  bool allows_copies_ = true;
   /// Leased plans, each with a measure of how much a copy of it helps; the best one is last.
   std::vector<std::pair<double, QueueIndex>> copy_candidates_;
   /// Time at which copy_candidates_ was made.

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <set>
 #include <span>
@@ -17,6 +18,7 @@
 #include "core/text.hpp"
 #include "forecast/listing_line.hpp"
 #include "io/files.hpp"
+#include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -558,6 +560,23 @@ ResultCsv read_result_csv(const std::vector<std::string>& files) {
   CsvReader reader;
   for (const std::string& file : files) reader.read(file);
   return reader.take(files);
+}
+
+ResultCsv results_as_csv(const std::string& file, const ResultReader& reader) {
+  ResultCsv csv;
+  csv.name = file;
+  csv.thresholds = recorded_thresholds(file, reader.settings());
+  reader.for_each_row([&](const PlanResult& row) {
+    if (!is_solved(row.status) || row.status == PlanStatus::empty) return;
+    CsvResult& result = csv.plans.emplace_back();
+    result.id = row.id;
+    for (std::size_t i = 0; i < printed_columns.size(); ++i) {
+      const double value = row.statistics.*printed_columns.at(i).of;
+      result.numbers.at(i) = {value, std::abs(value) * std::numeric_limits<double>::epsilon() / 2};
+    }
+  });
+  if (csv.plans.empty()) throw RunError(file + ": no plan has a result");
+  return csv;
 }
 
 void remove_unavailable_plans(ResultCsv& csv, const PlanSource& source) {

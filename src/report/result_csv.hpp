@@ -10,6 +10,7 @@
 
 #include "plans/plan_source.hpp"
 #include "report/report.hpp"
+#include "wallheat/result_reader.hpp"
 #include "wallheat/statistics.hpp"
 
 namespace wallheat {
@@ -80,6 +81,9 @@ struct ResultCsv {
 /// values, a word instead of a number, a share above 100 %), if two lines contradict each other, or
 /// if a file has no result.
 [[nodiscard]] ResultCsv read_result_csv(const std::vector<std::string>& files);
+/// Returns the results of a result file, as if its CSV had been printed. Omits plans without a
+/// result. Throws RunError if the file has no result.
+[[nodiscard]] ResultCsv results_as_csv(const std::string& file, const ResultReader& reader);
 /// Removes the results of plans whose files the source does not have. Throws RunError if it has
 /// none of the plans.
 void remove_unavailable_plans(ResultCsv& csv, const PlanSource& source);

@@ -61,6 +61,7 @@ std::string reason_of(const PlanResult& row, const ShardFileStatus& part) {
     case PlanStatus::empty:
       return "has no interior cell, so there is nothing to solve";
     case PlanStatus::converged:
+    case PlanStatus::convergence_unknown:
       break;
   }
   if (row.attempts > 1) return "solved " + starts;

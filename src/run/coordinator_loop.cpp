@@ -100,7 +100,8 @@ class CoordinatorLoop {
     const RunEnd end = *coordinator_.end();
     if (end != RunEnd::finished) coordinator_.emit_aborted_events();
     finish_storing();
-    if (end == RunEnd::no_workers) throw RunError(coordinator_.no_workers_reason());
+    if (end == RunEnd::no_workers || end == RunEnd::solver_failed)
+      throw RunError(coordinator_.no_workers_reason());
     return end;
   }
 

@@ -14,6 +14,7 @@
 
 #include "core/system_limits.hpp"
 #include "core/text.hpp"
+#include "isolation/command_solver.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
 #include "node/placement.hpp"
@@ -287,7 +288,9 @@ class PreflightCheck : Preparation {
       for (std::size_t k = begin; k < end; ++k)
         total.updates += updates * (static_cast<double>(cells_[by_size[k]]) / cells);
     }
-    if (!sample || static_cast<double>(cells_[sample->first]) > max_measured_cells) return total;
+    if (!sample || solver.kind == SolverKind::command ||
+        static_cast<double>(cells_[sample->first]) > max_measured_cells)
+      return total;
     try {
       total.core_updates_per_s =
           measure_core_speed(*source, id_of(sample->first), sample->second, solver);
@@ -316,6 +319,7 @@ class PreflightCheck : Preparation {
       if (available == 0) available = static_cast<double>(machine.memory_bytes);
     }
     const bool threads_known = threads > 0;
+    threads /= static_cast<std::size_t>(options.solve.solver.command.cores_per_slot);
     threads = std::clamp<std::size_t>(threads, 1, readable_);
     const double each = estimate_memory(*source, largest_, options.solve);
     // Memory of the workers themselves.
@@ -340,7 +344,7 @@ class PreflightCheck : Preparation {
   }
 
   void check_solver() {
-    (void)options.solve.solver.make();
+    (void)make_solver(options.solve.solver);
     std::vector<std::string> settings;
     for (const auto& [name, value] : options.solve.solver.settings())
       if (name != "solver" && name != "solver_version")
@@ -353,7 +357,7 @@ class PreflightCheck : Preparation {
   void check_devices() {
     const SolverKind kind = options.solve.solver.kind;
     if (options.device == DeviceChoice::cpu) {
-      if (kind != SolverKind::jacobi)
+      if (kind != SolverKind::jacobi && kind != SolverKind::command)
         report("device",
                fmt::format("the CPU: GPUs do not support the solver {}", to_string(kind)));
       return;
@@ -363,7 +367,7 @@ class PreflightCheck : Preparation {
                                   ? "the GPUs of the job's nodes, which must have them"
                                   : "the GPUs of the job's nodes, or their cores");
     require_gpus(options);
-    const GpuSupport support = gpu_support();
+    const GpuSupport support = usable_gpus(options);
     report("device", !support.gpus.empty()
                          ? fmt::format("{}: {}", count_text(support.gpus.size(), "GPU"),
                                        support.gpus.front().name)
@@ -383,7 +387,8 @@ class PreflightCheck : Preparation {
           "this wallheat was built without MPI, but the job starts {} ranks; use a wallheat with "
           "MPI, or a job on one node that calls 'wallheat run' without mpirun",
           job.nodes * job.workers + 1));
-    if ((gpus > 0 || needs_gpus) && !gpu_support().built_with_cuda)
+    const bool is_command = options.solve.solver.kind == SolverKind::command;
+    if (!is_command && (gpus > 0 || needs_gpus) && !gpu_support().built_with_cuda)
       problem(fmt::format("{} requires a wallheat that was built with CUDA; this one was not",
                           needs_gpus ? "--device gpu" : gpus_text(gpus)));
     if (needs_gpus && job.gpus == 0U)

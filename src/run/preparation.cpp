@@ -7,8 +7,9 @@
 
 #include "core/text.hpp"
 #include "monitor/file_status.hpp"
+#include "node/driver_gpus.hpp"
+#include "node/local_machine.hpp"
 #include "run/stop_signals.hpp"
-#include "solve/gpu/device.hpp"
 #include "store/journal.hpp"
 #include "view/advice.hpp"
 #include "view/time_text.hpp"
@@ -27,7 +28,8 @@ double estimate_memory(const PlanSource& source, const std::string& id, const So
                                                            : 74) +
                         (config.save_fields ? 16 : 0) + (config.solver.door ? 10 : 0) +
                         (source.has_source(id) ? 30 : 0);
-  return process + a_cell * static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
+  return process + config.solver.command.memory_gb * 1e9 +
+         a_cell * static_cast<double>(shape.rows) * static_cast<double>(shape.cols);
 }
 
 DiskUsageEstimate disk_usage_estimate(const SolveConfig& config, double plans, double cells) {
@@ -52,9 +54,23 @@ std::string disk_space_warning(const DiskUsageEstimate& need, const std::filesys
       folder.string(), bytes_text(bytes), bytes_text(need.expected()));
 }
 
+GpuSupport usable_gpus(const RunOptions& options) {
+  return options.solve.solver.kind == SolverKind::command ? driver_gpus() : gpu_support();
+}
+
+Machine usable_machine(const RunOptions& options) {
+  Machine machine = local_machine();
+  if (options.solve.solver.kind != SolverKind::command || options.device != DeviceChoice::gpu)
+    return machine;
+  GpuSupport support = usable_gpus(options);
+  machine.gpus = std::move(support.gpus);
+  machine.no_gpu_reason = std::move(support.reason);
+  return machine;
+}
+
 void require_gpus(const RunOptions& options) {
   if (options.device != DeviceChoice::gpu) return;
-  const GpuSupport support = gpu_support();
+  const GpuSupport support = usable_gpus(options);
   if (support.gpus.empty())
     throw RunError("--device gpu is not possible on this host: " + support.reason);
 }
@@ -103,7 +119,11 @@ OpenMode Preparation::open_mode() const {
 }
 
 ResultFileSpec Preparation::result_file_spec() const {
-  return {ids.ids, options.solve.solver.settings(), options.solve.save_fields};
+  ResultFileSpec spec{ids.ids, options.solve.solver.settings(), options.solve.save_fields};
+  if (options.allow_changed_solver)
+    spec.accepted_settings.assign(command_identity_settings.begin(),
+                                  command_identity_settings.end());
+  return spec;
 }
 
 void Preparation::collect_pending(const std::function<void(const RowCallback&)>& hand_over) {

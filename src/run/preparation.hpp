@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "core/machine.hpp"
 #include "isolation/task_runner.hpp"
 #include "monitor/run_progress.hpp"
 #include "plans/plan_source.hpp"
 #include "run/plan_selection.hpp"
 #include "run/run_options.hpp"
+#include "solve/gpu/device.hpp"
 #include "store/result_path.hpp"
 #include "store/result_store.hpp"
 
@@ -46,6 +48,11 @@ struct DiskUsageEstimate {
 /// Returns a message if the results do not fit into the folder; otherwise an empty string.
 [[nodiscard]] std::string disk_space_warning(const DiskUsageEstimate& need,
                                              const std::filesystem::path& folder);
+
+/// Returns the GPUs that this process, or a solver command that it starts, can use.
+[[nodiscard]] GpuSupport usable_gpus(const RunOptions& options);
+/// Returns this machine with these GPUs.
+[[nodiscard]] Machine usable_machine(const RunOptions& options);
 
 /// Throws RunError if `--device gpu` is set and this host has no usable GPU.
 void require_gpus(const RunOptions& options);

@@ -133,6 +133,9 @@ class Rank0 {
       context.plans.push_back({0, plan.attempts, plan.failures});
     context.task = [this](QueueIndex plan) { return task(plan); };
     context.options.max_attempts = options_.max_attempts;
+    const SolverOptions& solver = options_.solve.solver;
+    context.options.is_deterministic =
+        solver.kind != SolverKind::command || solver.command.is_deterministic;
     context.options.heartbeat_timeout_s = timeouts.worker_timeout_s;
     context.options.startup_timeout_s = timeouts.startup_timeout_s;
     context.options.heartbeat_interval_s = timeouts.heartbeat_interval_s();

@@ -22,6 +22,7 @@
 #include "node/local_machine.hpp"
 #include "queue/link.hpp"
 #include "run/coordinator_loop.hpp"
+#include "run/preparation.hpp"
 #include "run/rank0.hpp"
 #include "run/stop_signals.hpp"
 #include "run/worker_context.hpp"
@@ -98,7 +99,7 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
 
 /// Runs rank 0 and the workers as threads of this process: one worker for each GPU, or one.
 int run_in_one_process(const RunOptions& options, const std::string& mpi) {
-  Machine machine = local_machine();
+  Machine machine = usable_machine(options);
   machine.host_cores = 0;  // no launcher has bound the process; a binding is intended by the user
   const std::size_t gpus = options.device == DeviceChoice::cpu ? 0 : machine.gpus.size();
   const std::vector<Machine> machines(std::max<std::size_t>(gpus, 1), machine);
@@ -122,12 +123,12 @@ struct HostMachines {
 /// Exchanges the descriptions of the machines among the workers of each host. All ranks must call
 /// this once, directly after the start of MPI. Rank 0, which solves nothing, gets an empty list.
 /// Throws RunError if the machine of this rank cannot be read; the other ranks continue without it.
-HostMachines machines_of_host(const MpiEnvironment& mpi) {
+HostMachines machines_of_host(const MpiEnvironment& mpi, const RunOptions& options) {
   Machine own;
   // Kept until this rank has sent its message, because all ranks wait for it.
   std::exception_ptr failure;
   try {
-    if (mpi.rank() != 0) own = local_machine();
+    if (mpi.rank() != 0) own = usable_machine(options);
   } catch (const std::exception&) {
     failure = std::current_exception();
   }
@@ -146,7 +147,7 @@ HostMachines machines_of_host(const MpiEnvironment& mpi) {
 /// Runs a worker rank, from the exchange of the machines to the end of MPI.
 int work(MpiEnvironment& mpi, const RunOptions& options, const Timeouts& timeouts) {
   try {
-    const HostMachines host = machines_of_host(mpi);
+    const HostMachines host = machines_of_host(mpi, options);
     const bool all_are_there =
         run_worker(mpi.link(), worker_context(options, timeouts, host.machines, host.mine));
     return mpi.finalize(exit_done, all_are_there);
@@ -172,7 +173,7 @@ int run(const RunOptions& options) {
     return run_in_one_process(options, mpi_library());
   }
   if (mpi.rank() != 0) return work(mpi, options, timeouts);
-  (void)machines_of_host(mpi);
+  (void)machines_of_host(mpi, options);
   Link& link = mpi.link();
   const RunOutcome outcome =
       coordinate_and_dismiss(link, options, {mpi.size(), mpi_library(), timeouts});

@@ -62,6 +62,7 @@ struct RunOptions {
                          ///< finds on this machine
   bool resume = false;
   bool overwrite = false;
+  bool allow_changed_solver = false;  ///< with `resume`: the solver command may have changed
   Shard shard;
   bool shard_is_from_array = false;  ///< `shard` is the position of a task in a Slurm or LSF array
   /// End of the time limit, on a clock that is never adjusted.

@@ -13,6 +13,8 @@
 
 #include "core/program.hpp"
 #include "core/system_limits.hpp"
+#include "core/text.hpp"
+#include "io/process_setup.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
@@ -72,20 +74,35 @@ SolveConfig settings_for(const RunOptions& options, const WorkerProperties& work
   settings.host = worker.host;
   settings.device = worker.device;
   settings.cpus = std::move(cpus);
+  if (settings.solver.kind == SolverKind::command) {
+    const std::string cores = std::to_string(settings.solver.command.cores_per_slot);
+    settings.environment = {"OMP_NUM_THREADS=" + cores, "NUMBA_NUM_THREADS=" + cores};
+    settings.open_files = original_open_files();
+  }
   return settings;
 }
 
-/// Returns a device with one solver process bound to each core. With fewer processes than cores,
-/// each may use all cores, so that none has to share a core while another core is idle.
+/// Returns a device with one solver process bound to each core, or to several cores with
+/// --cores-per-slot. With fewer processes than cores, each may use all cores, so that none has to
+/// share a core while another core is idle. Throws RunError if there are too few cores for a slot.
 WorkerDevice cores(const RunOptions& options, const Machine& machine, const Placement& placement,
                    const std::string& remark = "") {
   WorkerDevice device;
   device.properties =
       properties_of(machine, placement, options.solve.solver.device_text() + remark);
-  for (std::size_t k = 0; k < solver_count(placement); ++k)
+  const auto per_slot = static_cast<std::size_t>(options.solve.solver.command.cores_per_slot);
+  const std::size_t count = solver_count(placement) / per_slot;
+  if (count == 0)
+    throw RunError(fmt::format("--cores-per-slot {}: this worker on {} has {} only", per_slot,
+                               machine.host, count_text(solver_count(placement), "core")));
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto first = placement.cpus.begin() + static_cast<std::ptrdiff_t>(k * per_slot);
     device.processes.push_back(
         settings_for(options, device.properties,
-                     placement.threads ? placement.cpus : std::vector<int>{placement.cpus.at(k)}));
+                     placement.threads
+                         ? placement.cpus
+                         : std::vector<int>(first, first + static_cast<std::ptrdiff_t>(per_slot))));
+  }
   return device;
 }
 
@@ -115,16 +132,24 @@ std::function<std::optional<GpuSample>()> monitor_gpu(const Gpu& gpu, const std:
 }
 
 /// Returns a device with one solver process for all plans, which may use all cores of the worker.
-/// It has as many slots as the GPU solves plans efficiently at the same time.
+/// It has as many slots as the GPU solves plans efficiently at the same time. A solver command has
+/// one solver process per slot.
 WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placement& placement) {
   const auto found = std::ranges::find(machine.gpus, *placement.gpu, &Gpu::ordinal);
   WorkerDevice device;
   device.properties = properties_of(machine, placement, "gpu " + found->name);
   device.properties.gpu = *found;
-  SolveConfig& settings =
-      device.processes.emplace_back(settings_for(options, device.properties, placement.cpus));
-  settings.solver.gpu = *placement.gpu;
-  settings.slots = 0;
+  SolveConfig settings = settings_for(options, device.properties, placement.cpus);
+  if (settings.solver.kind == SolverKind::command) {
+    // CUDA is left to the program.
+    settings.environment.push_back("CUDA_VISIBLE_DEVICES=" + found->uuid);
+    device.processes.assign(static_cast<std::size_t>(settings.solver.command.slots_per_gpu),
+                            settings);
+  } else {
+    settings.solver.gpu = *placement.gpu;
+    settings.slots = 0;
+    device.processes.push_back(std::move(settings));
+  }
   device.take_gpu_sample = monitor_gpu(*found, options.log_level, machine.host);
   return device;
 }

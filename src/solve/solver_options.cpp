@@ -24,6 +24,11 @@ constexpr const SolverName& name_of(SolverKind kind) {
   return solver_names.at(static_cast<std::size_t>(kind));
 }
 
+std::string solver_version_text(const SolverOptions& solver) {
+  return solver.kind == SolverKind::command ? solver.command.version
+                                            : std::string(name_of(solver.kind).version);
+}
+
 using Settings = std::map<std::string, std::string>;
 
 // Texts of settings, as result files contain them.
@@ -91,7 +96,9 @@ void require_recorded(const std::string& file, const Settings& settings, const s
 
 }  // namespace
 
-std::string_view to_string(SolverKind kind) { return name_of(kind).name; }
+std::string_view to_string(SolverKind kind) {
+  return kind == SolverKind::command ? "command" : name_of(kind).name;
+}
 
 std::string_view to_string(Norm norm) { return norm == Norm::max ? "max" : "l2"; }
 
@@ -105,6 +112,10 @@ std::unique_ptr<Solver> SolverOptions::make() const {
       return make_fastforward_solver(isa);
     case SolverKind::steady:
       return make_steady_solver(isa);
+    case SolverKind::command:
+      throw RunError(
+          "the plans are solved by a program of the user (--solver-command), which only run and "
+          "verify start; store the fields with --save-fields");
     case SolverKind::jacobi:
       break;
   }
@@ -112,27 +123,34 @@ std::unique_ptr<Solver> SolverOptions::make() const {
 }
 
 std::string SolverOptions::device_text() const {
+  if (kind == SolverKind::command) return "cpu command";
   return "cpu " +
          std::string(backend == SolverBackend::reference ? to_string(backend) : to_string(isa));
 }
 
 std::string SolverOptions::cpu_only_option() const {
+  if (kind == SolverKind::command) return "";
   if (backend == SolverBackend::reference) return "--solver-backend reference";
   if (kind != SolverKind::jacobi) return "--solver " + std::string(to_string(kind));
   return limits.norm == Norm::max ? "" : "--norm l2";
 }
 
 std::string SolverOptions::solver_text() const {
-  return std::string(to_string(kind)) + " " + std::string(name_of(kind).version);
+  return std::string(to_string(kind)) + " " + solver_version_text(*this);
 }
 
 Settings SolverOptions::settings() const {
-  Settings settings{{"solver_version", std::string(name_of(kind).version)}};
+  Settings settings{{"solver_version", solver_version_text(*this)}};
   for_each_setting(
       [&](const SolverSetting& setting, const auto& value, const auto& usual) {
         if (setting.is_recorded(kind, value == usual)) settings[setting.name] = setting_text(value);
       },
       *this, SolverOptions());
+  if (kind == SolverKind::command) {
+    settings["solver_command"] = command.line;
+    settings["solver_files"] = command.files;
+    if (command.is_deterministic) settings["solver_deterministic"] = "yes";
+  }
   return settings;
 }
 
@@ -146,7 +164,18 @@ Thresholds recorded_thresholds(const std::string& file, const Settings& settings
 SolverOptions recorded_solver(const std::string& file, const Settings& settings) {
   SolverOptions options;
   options.isa = available_isas().back();
-  for_each_setting(settings_reader<RunError>(file + ": its ", settings), options);
+  Settings built_in = settings;
+  const auto solver = settings.find("solver");
+  if (solver != settings.end() && solver->second == to_string(SolverKind::command)) {
+    built_in.erase("solver");
+    for (const char* const name : command_identity_settings) require_recorded(file, settings, name);
+    options.kind = SolverKind::command;
+    options.command.line = settings.at("solver_command");
+    options.command.files = settings.at("solver_files");
+    options.command.version = settings.at("solver_version");
+    options.command.is_deterministic = settings.contains("solver_deterministic");
+  }
+  for_each_setting(settings_reader<RunError>(file + ": its ", built_in), options);
   for (const auto& [name, text] : options.settings()) require_recorded(file, settings, name);
   return options;
 }

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/result_columns.hpp"
 #include "core/wall_overrides.hpp"
@@ -29,6 +31,23 @@ struct Door {
 enum class SolverBackend { vector, reference };
 [[nodiscard]] std::string_view to_string(SolverBackend backend);
 
+/// The solver command: a program of the user that solves plans (--solver-command). Its protocol is
+/// described in jobs/examples/README.md.
+struct SolverCommand {
+  std::string line;                ///< as the user wrote it
+  std::vector<std::string> words;  ///< argv; empty if the command was read from a result file
+  std::string files;               ///< the files that identify the program, each with its hash
+  std::string version;             ///< hash of `line` and `files`
+  bool is_deterministic = false;   ///< it always computes the same field for a plan
+  int cores_per_slot = 1;
+  int slots_per_gpu = 1;
+  double memory_gb = 0;  ///< memory of the program of a slot in GB; 0: unknown
+};
+
+/// The settings of a result file that identify a solver command.
+inline constexpr std::array command_identity_settings{"solver_command", "solver_files",
+                                                      "solver_version"};
+
 /// Parameters of a solve: the problem, the solver, and the hardware. solver_settings.hpp lists
 /// those that are settings of the user.
 struct SolverOptions {
@@ -37,12 +56,14 @@ struct SolverOptions {
   Isa isa = Isa::baseline;
   std::optional<int> gpu{};  ///< CUDA's index of the GPU; nullopt: solve on the CPU
   SolverKind kind = SolverKind::jacobi;
+  SolverCommand command{};       ///< only for SolverKind::command
   bool spacing_is_known = true;  ///< limits.spacing was given by the user or by the plans
   WallOverrides walls{};         ///< applied to a plan before it is solved
   Thresholds thresholds{};
   std::optional<Door> door{};  ///< nullopt: rooms are not computed
 
-  /// Returns a solver for the CPU.
+  /// Returns a solver for the CPU. Throws RunError for a solver command, which needs a process; see
+  /// isolation/command_solver.hpp.
   [[nodiscard]] std::unique_ptr<Solver> make() const;
   /// Returns the device type of the CPU, such as "cpu avx512" or "cpu reference".
   [[nodiscard]] std::string device_text() const;

@@ -18,9 +18,10 @@ constexpr const char* version_name = "format_version";
 constexpr const char* id_name = "file_id";
 constexpr const char* predecessor_name = "predecessor";
 
-Handle make_status_type() {
+Handle make_status_type(const FileHeader& header) {
   Handle type(H5Tenum_create(H5T_STD_I32LE), H5Tclose, describing);
   for (const PlanStatus status : plan_statuses) {
+    if (status == PlanStatus::convergence_unknown && !header.has_solver_command()) continue;
     const std::string name(to_string(status));
     const auto value = static_cast<std::int32_t>(status);
     checked(H5Tenum_insert(type.get(), name.c_str(), &value), describing);
@@ -37,7 +38,6 @@ Handle type_of(std::type_identity<T>) {
   const auto own = [](hid_t predefined) {
     return Handle(H5Tcopy(predefined), H5Tclose, describing);
   };
-  if constexpr (std::is_same_v<T, PlanStatus>) return make_status_type();
   if constexpr (std::is_same_v<T, float>) return own(H5T_IEEE_F32LE);
   if constexpr (std::is_same_v<T, double>) return own(H5T_IEEE_F64LE);
   if constexpr (std::is_same_v<T, std::int32_t>) return own(H5T_STD_I32LE);
@@ -53,8 +53,11 @@ class CompoundType {
       : type_(H5Tcreate(H5T_COMPOUND, bytes), H5Tclose, describing) {}
   template <class T>
   void add(const char* name, std::type_identity<T> type) {
-    checked(H5Tinsert(type_.get(), name, offset_, type_of(type).get()), describing);
-    offset_ += sizeof(typename RowValue<T>::type);
+    add(name, type_of(type), sizeof(typename RowValue<T>::type));
+  }
+  void add(const char* name, const Handle& type, std::size_t bytes) {
+    checked(H5Tinsert(type_.get(), name, offset_, type.get()), describing);
+    offset_ += bytes;
   }
   Handle take() { return std::move(type_); }
 
@@ -181,9 +184,15 @@ std::vector<Attributes> read_groups(const Handle& file, const std::string& name,
   }
 }
 
-Handle make_row_type() {
+Handle make_row_type(const FileHeader& header) {
   CompoundType compound(sizeof(ResultRow));
-  for_each_member<PlanResult>([&](const auto& column) { compound.add(column.name, column.type); });
+  for_each_member<PlanResult>([&](const auto& column) {
+    if constexpr (std::is_same_v<decltype(column.type), std::type_identity<PlanStatus>> ||
+                  std::is_same_v<decltype(column.type), const std::type_identity<PlanStatus>>)
+      compound.add(column.name, make_status_type(header), sizeof(ResultRow::status));
+    else
+      compound.add(column.name, column.type);
+  });
   compound.add("row_crc32", std::type_identity<decltype(ResultRow::row_crc32)>{});
   return compound.take();
 }

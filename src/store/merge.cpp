@@ -57,6 +57,12 @@ Choice choice_of(std::uint32_t part, const ResultRow& row) {
           status_of(row), has_field(row),        false};
 }
 
+/// Returns false if the plans of a file were solved by a program of the user that may compute
+/// different results for a plan.
+bool is_deterministic(const FileHeader& header) {
+  return !header.has_solver_command() || header.settings.contains("solver_deterministic");
+}
+
 /// A merge in progress: selects the row of each plan from the shard files. Each file is read twice,
 /// once to select rows and once to copy them, each time through one snapshot.
 class Merge {
@@ -239,9 +245,13 @@ class Merge {
       const auto second = result_in(snapshot, i);
       const auto differing = differences_with_fields(first, second);
       if (differing.empty()) continue;
-      report_.conflicts.push_back("plan \"" + first.id + "\" has different results in " +
-                                  parts_[chosen.part].string() + " and " + parts_[number].string() +
-                                  ": " + to_text(differing, "in the first", "in the second"));
+      const std::string text = "plan \"" + first.id + "\" has different results in " +
+                               parts_[chosen.part].string() + " and " + parts_[number].string() +
+                               ": " + to_text(differing, "in the first", "in the second");
+      if (is_deterministic(all_))
+        report_.conflicts.push_back(text);
+      else
+        report_.warnings.push_back(text + "; keeping the first");
     }
   }
 

@@ -57,7 +57,7 @@ void NewResultFile::create(const FileHeader& header, std::size_t count) {
   write_groups(file_, sessions_name, header.sessions);
   if (!header.replaced.empty()) write_groups(file_, replaced_name, header.replaced);
   if (header.save_fields) fields_ = create_group(file_, fields_name);
-  rows_at_ = create_table(file_, rows_name, make_row_type(), count);
+  rows_at_ = create_table(file_, rows_name, make_row_type(header), count);
   if (!header.keeps_rooms()) return;
   const std::uint32_t rooms = room_starts_.empty() ? 0 : room_starts_.back();
   rooms_at_ = create_table(file_, rooms_name, make_room_type(), rooms);

@@ -100,7 +100,7 @@ ResultFile::ResultFile(const std::filesystem::path& path) : bytes_(open_existing
   read_identity(file_, path, header_);
   read_groups_of_header();
   header_.save_fields = has_object(file_, fields_name);
-  rows_ = find(rows_name, make_row_type());
+  rows_ = find(rows_name, make_row_type(header_));
   if (header_.keeps_rooms()) rooms_ = find(rooms_name, make_room_type());
 }
 

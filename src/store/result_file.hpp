@@ -32,6 +32,8 @@ struct FileHeader {
 
   /// Returns true if the file stores the rooms of its results.
   [[nodiscard]] bool keeps_rooms() const { return settings.contains("rooms_door"); }
+  /// Returns true if a program of the user has solved the plans.
+  [[nodiscard]] bool has_solver_command() const { return settings.contains("solver_command"); }
   [[nodiscard]] bool has_rooms(const ResultRow& row) const {
     return keeps_rooms() && is_solved(status_of(row)) && status_of(row) != PlanStatus::empty;
   }
@@ -107,7 +109,9 @@ void write_groups(const Handle& file, const std::string& name,
 
 /// Returns the compound type of /rows: a ResultRow, byte for byte, with named columns and an enum
 /// for the status.
-[[nodiscard]] Handle make_row_type();
+/// Only rows of solver commands have the status convergence_unknown: the rows of other files have
+/// the type that earlier versions require.
+[[nodiscard]] Handle make_row_type(const FileHeader& header);
 /// Returns the compound type of /rooms.
 [[nodiscard]] Handle make_room_type();
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstring>
 
+#include "core/result_columns.hpp"
 #include "io/deflate.hpp"
 
 namespace wallheat::store {

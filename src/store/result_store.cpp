@@ -75,7 +75,11 @@ Snapshot snapshot_to_resume(const fs::path& path, const ResultFileSpec& plan) {
   if (!file_exists(path) && has_results(path)) require_free(path, false);
   return with_error_context(path, read_only, [&] {
     Snapshot snapshot(path);
-    const FileHeader wanted{.settings = plan.settings, .save_fields = plan.save_fields};
+    FileHeader wanted{.settings = plan.settings, .save_fields = plan.save_fields};
+    for (const std::string& name : plan.accepted_settings)
+      if (const auto found = snapshot.header().settings.find(name);
+          found != snapshot.header().settings.end())
+        wanted.settings[name] = found->second;
     const auto found = differences(snapshot.header(), "in the file", wanted, "in this run");
     if (!found.empty())
       throw RunError(path.string() + " was written with other settings: " + found +

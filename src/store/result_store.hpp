@@ -28,6 +28,8 @@ struct ResultFileSpec {
   StringList ids;       ///< IDs of all plans; row i of the file belongs to ids[i]
   Attributes settings;  ///< everything that affects the results: solver, tolerance, ...
   bool save_fields = false;
+  /// Settings whose value in an existing file is accepted, whatever it is.
+  std::vector<std::string> accepted_settings{};
 };
 
 /// Returns name and version of the HDF5 library, for provenance.

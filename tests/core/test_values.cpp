@@ -139,6 +139,20 @@ TEST(EscapeControlChars, KeepsPrintableText) {
     EXPECT_EQ(escape_control_chars(text), text);
 }
 
+TEST(SplitShellWords, SplitsAndUnquotesAsShellDoes) {
+  using Words = std::vector<std::string>;
+  const std::vector<std::pair<std::string, Words>> lines{
+      {"python3 mine.py", {"python3", "mine.py"}},
+      {" \ta  b\t", {"a", "b"}},
+      {"'my solver' \"a b\"c '' ", {"my solver", "a bc", ""}},
+      {R"(a\ b "\"\\\n" '\')", {"a b", R"("\\n)", "\\"}},
+      {"$HOME *; >x", {"$HOME", "*;", ">x"}},
+      {"", {}}};
+  for (const auto& [line, words] : lines) EXPECT_EQ(split_shell_words(line), words) << line;
+  EXPECT_EQ(split_shell_words("'a"), std::nullopt);
+  EXPECT_EQ(split_shell_words("a \"b"), std::nullopt);
+}
+
 TEST(FormatRepr, PrintsFloatsAsPythonDoes) {
   const std::pair<double, const char*> printed[] = {
       // from repr() of CPython 3.11

@@ -450,6 +450,71 @@ class ResultFiles(unittest.TestCase):
         self.assertEqual([file for file in files if file.startswith(str(self.folder))], [])
 
 
+
+class Serve(unittest.TestCase):
+    """wallheat.serve() as the solver command of a run."""
+
+    # The function gets what it returns from `result`; Device is an array in the memory of another device, as CuPy has it.
+    PROGRAM = """import sys, numpy as np, wallheat
+class Device:
+    def __init__(self, array): self.array = array
+    def get(self): return self.array
+def jacobi(u, interior_mask, max_iter, atol=1e-6{more}):
+    print("solving")
+    u = wallheat.jacobi(u, interior_mask, max_iter, atol)
+    {result}
+wallheat.serve(jacobi)
+"""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.call("generate", "--out", "plans", "--count", "2", "--size", "32")
+
+    def call(self, *words, status=0):
+        run = subprocess.run([PROGRAM, *words], cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, status, run.stderr)
+        return run
+
+    def run_program(self, result, more="", data="plans", status=0):
+        (self.folder / "mine.py").write_text(self.PROGRAM.format(result=result, more=more), encoding="utf-8")
+        log = self.call("run", "--data", data, "--out", "out.h5", "--overwrite", "--max-attempts", "1", "--solver-command",
+                        f"{sys.executable} mine.py", status=status).stderr
+        return wallheat.open(self.folder / "out.h5").rows, log
+
+    def test_returned_values_become_columns(self):
+        self.call("run", "--data", "plans", "--out", "jacobi.h5")
+        expected = self.call("export", "jacobi.h5").stdout
+        for result, status, iterations in (("return u", "convergence_unknown", 0), ("return u[1:-1, 1:-1], 7", "convergence_unknown", 7),
+                                           ("return Device(u), np.int64(7), np.True_", "converged", 7),
+                                           ("return u, None, False", "max_iterations", 0)):
+            rows, log = self.run_program(result)
+            self.assertEqual((set(rows["status"]), set(rows["iterations"])), ({status}, {iterations}), result)
+            self.assertEqual(self.call("export", "out.h5").stdout, expected, result)
+            self.assertTrue(mentions(log, "solving"))
+
+    def test_exceptions_are_reasons(self):
+        rows, log = self.run_program("raise ValueError('no wall')", status=3)
+        self.assertEqual(set(rows["status"]), {"failed"})
+        for text in rows["error"][0], log:
+            self.assertTrue(mentions(text, "ValueError: no wall"), text)
+
+    def test_heat_sources_need_parameters(self):
+        self.call("generate", "--out", "heated", "--count", "1", "--size", "32", "--kind", "poisson")
+        rows, _ = self.run_program("return u", data="heated", status=3)
+        self.assertTrue(mentions(rows["error"][0], "source"))
+        rows, _ = self.run_program("assert source.shape == interior_mask.shape and spacing > 0; return u",
+                                   more=", source=None, spacing=1", data="heated")
+        self.assertEqual(list(rows["status"]), ["convergence_unknown"])
+
+    def test_explains_how_to_start_the_program(self):
+        (self.folder / "mine.py").write_text(self.PROGRAM.format(result="return u", more=""), encoding="utf-8")
+        run = subprocess.run([sys.executable, self.folder / "mine.py"], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertTrue(mentions(run.stderr, "wallheat run --solver-command"))
+
+
 if __name__ == "__main__":
     PROGRAM = sys.argv.pop(1)
     unittest.main()

@@ -394,5 +394,46 @@ TEST_F(AgentTest, FallsBackToCoresAfterTwoDeviceTimeouts) {
   EXPECT_EQ(all.news.ready->device, "cpu avx2");
 }
 
+/// Device whose plans a program of the user solves.
+class SolverCommandAgentTest : public AgentTest {
+ protected:
+  void open_command() {
+    Agent::Device device = cores(1);
+    device.has_solver_command = true;
+    open({device});
+    assign({0, 1, 2, 3, 4});
+  }
+  void fail(std::uint32_t plan, const std::string& reason) {
+    begin(0, {plan});
+    agent_.on_result(
+        0,
+        TaskResult{.plan = QueueIndex{plan}, .kind = TaskResult::Kind::retryable, .error = reason});
+    pass(0.1);
+  }
+};
+
+TEST_F(SolverCommandAgentTest, StopsRunWhenFirstPlansFailAlike) {
+  open_command();
+  fail(0, "exit status 1: row 7");
+  fail(1, "exit status 1: row 8");
+  EXPECT_FALSE(agent_.has_left());
+  fail(2, "exit status 1: row 99");
+  const auto bye = sent().bye;
+  ASSERT_TRUE(bye);
+  EXPECT_EQ(bye->cause, Bye::Cause::solver_failed);
+  EXPECT_THAT(bye->reason, Mentions({"3 plans", "exit status 1: row 99"}));
+}
+
+TEST_F(SolverCommandAgentTest, ContinuesWhenFailuresDifferOrPlanWasSolved) {
+  open_command();
+  fail(0, "exit status 1");
+  fail(1, "was killed");
+  fail(2, "was killed");
+  solve(0, 3);
+  pass(0.1);
+  fail(4, "was killed");
+  EXPECT_FALSE(agent_.has_left());
+}
+
 }  // namespace
 }  // namespace wallheat

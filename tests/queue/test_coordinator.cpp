@@ -39,6 +39,8 @@ WorkerReport system_errors(const std::vector<std::uint32_t>& plans) {
 struct Script {
   Script(QueueVector<PlanQueue::InitialState> plans, int workers, int max_attempts = 3)
       : coordinator(plans, workers, {.max_attempts = max_attempts}) {}
+  Script(QueueVector<PlanQueue::InitialState> plans, int workers, Coordinator::Options options)
+      : coordinator(plans, workers, options) {}
 
   void report(int worker, WorkerReport message) {
     coordinator.on_report(worker, std::move(message), now_s);
@@ -160,6 +162,41 @@ TEST(Coordinator, FailsUnreadablePlansAndKeepsWorkerThatReadsOthers) {
   for (int attempt = 2; attempt <= 3; ++attempt) run.report(1, system_errors({0, 1, 2, 3}));
   EXPECT_EQ(run.coordinator.end(), RunEnd::finished);
   EXPECT_EQ(run.last(Kind::finished).failures, 3);
+}
+
+TEST(Coordinator, MakesSpeculativeCopiesOnlyOfDeterministicResults) {
+  for (const bool is_deterministic : {true, false}) {
+    Script run({{.updates = 1e9F}, {.updates = 2e9F}}, 2, {.is_deterministic = is_deterministic});
+    run.report(1, ready("n1"));
+    run.report(2, ready("n2"));
+    EXPECT_EQ(run.assigned(), (Assigned{{1, 1}, {2, 0}}));
+    run.report(2, solved(0));
+    EXPECT_EQ(run.assigned(), is_deterministic ? (Assigned{{2, 1}}) : Assigned{});
+  }
+}
+
+TEST(Coordinator, KeepsFirstResultWhenResultsNeedNotAgree) {
+  Script run({{}}, 2, {.is_deterministic = false});
+  run.report(1, ready("n1"));
+  run.pass(31);  // rank 1 is lost
+  run.report(2, ready("n2"));
+  EXPECT_EQ(run.assigned(), (Assigned{{1, 0}, {2, 0}}));
+  run.report(2, solved(0));
+  auto other = solved(0);
+  other.results[0].result_hash = 7;
+  run.report(1, other);
+  EXPECT_EQ(run.last(Kind::finished).worker->rank, 2);
+  EXPECT_EQ(run.last(Kind::duplicate_result).worker->rank, 1);
+}
+
+TEST(Coordinator, EndsRunWhenSolverCommandFails) {
+  Script run({{}, {}}, 2);
+  run.report(1, ready("n1"));
+  run.report(2, ready("n2"));
+  run.coordinator.on_bye(1, Bye{Bye::Cause::solver_failed, "exit status 1", {}}, run.now_s);
+  run.coordinator.on_bye(2, Bye{Bye::Cause::stop_requested, "stopped", {}}, run.now_s);
+  EXPECT_EQ(run.coordinator.end(), RunEnd::solver_failed);
+  EXPECT_THAT(run.coordinator.no_workers_reason(), Mentions({"rank 1 on n1", "exit status 1"}));
 }
 
 }  // namespace

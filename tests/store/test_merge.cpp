@@ -69,6 +69,20 @@ TEST_F(MergeTest, AcceptsEqualFieldsWithDifferentCompression) {
   expect_contents(file, plan, 4);
 }
 
+TEST_F(MergeTest, KeepsFirstResultOfProgramThatIsNotDeterministic) {
+  auto plan = make_plan(4);
+  const auto results = make_results(plan, 0, 4);
+  auto others = results;
+  others[2].statistics.std_temp += 1;
+  plan.settings["solver_command"] = "./mine";
+  const auto report = merge_of(plan, results, others);
+  EXPECT_TRUE(report.written);
+  EXPECT_THAT(report.warnings, ElementsAre(Mentions({results[2].id, "std_temp"})));
+  EXPECT_EQ(ResultReader(file).row(2).statistics.std_temp, results[2].statistics.std_temp);
+  plan.settings["solver_deterministic"] = "yes";
+  EXPECT_FALSE(merge_of(plan, results, others).written);
+}
+
 TEST_F(MergeTest, WritesNothingWhenOneBitDiffers) {
   const auto plan = make_plan_with_rooms(6, {{6, 7}});
   using Change = std::function<void(PlanResult&)>;

@@ -24,7 +24,8 @@ DOCUMENTS = {"wall-heating report", "GPU monitoring lecture", "GPU computing lec
              "Python on GPUs workshop"}
 # Options and number of tasks of each study.
 STUDIES = {
-    "study": (["--data", "plans", "--pictures", "4", "--timed", "3"], 12),
+    "study": (["--data", "plans", "--pictures", "4", "--timed", "3",
+               "--solver", f"mine=/usr/bin/python3 {ROOT}/jobs/examples/plain_solver.py"], 12),
     "benchmark": (["--data", "plans", "--timed", "2", "--threads", "2"], 4),
     "poisson-study": (["--sizes", "32,64", "--python", "32"], 2),
     "waiting-study": (["--sacct", "jobs.txt", "--sinfo", "nodes.txt"], 3),
@@ -164,6 +165,9 @@ def main():
             if name == "study":
                 problems += wrongly_accepted(script, options, root, environment)
                 problems += wrong_lists(script, root, environment)
+                iterates = json.loads((root / name / "own-iterates.json").read_text())
+                if not iterates["is_decided"] or iterates["fits"] != 3:
+                    problems.append(f"the iterates of the user's program are not recognized: {iterates}")
                 lines = (root / name / "profile-functions.txt").read_text().splitlines()
                 if len(lines) > 40 or not any("reference.py" in line for line in lines):
                     problems.append(f"the profile by function has {len(lines)} lines, or not the program")

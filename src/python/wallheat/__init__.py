@@ -3,6 +3,7 @@
     import wallheat
     solution = wallheat.solve(domain, interior)         # one plan, from arrays
     rows = wallheat.open("results.h5").rows             # the results of a run, as a pandas DataFrame
+    wallheat.serve(function)                            # a function of your own solves the plans of a run
 
 Temperatures are in °C. Arrays have the shape (rows, columns); cells outside of them are at 0 °C.
 """
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from wallheat._wallheat import version as __version__
 from wallheat.arrays import Solution, jacobi, solve
+from wallheat.commands import serve
 
 if TYPE_CHECKING:
     from wallheat.results import Results
 
-__all__ = ["Solution", "jacobi", "open", "solve"]
+__all__ = ["Solution", "jacobi", "open", "serve", "solve"]
 
 
 def open(path: str | os.PathLike[str]) -> Results:  # pylint: disable=redefined-builtin

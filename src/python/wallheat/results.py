@@ -28,8 +28,8 @@ class Results:
 
     rows: a DataFrame with one row per plan in the order of the IDs, pending plans included. src/store/README.md
         describes the columns and their units; cells are counted by the thresholds settings["above"] and
-        settings["below"]. Strings are str, and the status is one of "pending", "converged", "max_iterations", "empty"
-        and "failed".
+        settings["below"]. Strings are str, and the status is one of "pending", "converged", "max_iterations", "empty",
+        "failed" and "convergence_unknown".
     settings: the settings that determine the results: int, float, or str for all others and for solver_version. Those
         that the solver does not use are missing.
     sessions: the attributes of each session (the first run, each resume), oldest first.

@@ -1,0 +1,464 @@
+#include "isolation/command_process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <utility>
+
+#include "core/program.hpp"
+#include "core/system_limits.hpp"
+#include "core/text.hpp"
+#include "io/child_process.hpp"
+#include "io/files.hpp"
+#include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
+
+namespace wallheat {
+namespace {
+
+using CommandClock = std::chrono::steady_clock;
+
+constexpr std::size_t max_reply_bytes = 65536;  // of a line
+constexpr std::size_t max_waiting_replies = 1000;
+// Limits of the output that is forwarded to the log.
+constexpr std::size_t max_logged_bytes = 400;  // of a line
+constexpr double max_logged_burst = 50;        // lines
+constexpr double max_logged_rate = 10;         // lines per second
+constexpr std::size_t max_last_stderr_lines = 10;
+// Time after the end of the requests, and again after SIGTERM, in which a program should end.
+constexpr std::chrono::seconds program_exit_time{1};
+
+constexpr const char* memory_folder = "/dev/shm";
+constexpr std::string_view slot_folder_prefix = "wallheat-slot-";
+constexpr std::chrono::minutes min_stale_age{1};
+
+// Positions in CommandProcess::inputs_.
+enum : std::size_t { program_stdout, program_stderr, program_replies, program_end };
+
+/// Signal by which the kernel notifies a supervisor of the death of its parent, and by which the
+/// parent requests the end.
+constexpr int end_request = SIGUSR1;
+
+/// Message of a supervisor: the program has ended, or it could not be started.
+struct ProgramEnd {
+  int exec_error = 0;   ///< errno; 0: it was started
+  int wait_status = 0;  ///< as from waitpid()
+};
+
+std::string describe_end(const ProgramEnd& end, const std::string& program) {
+  if (end.exec_error != 0)
+    return fmt::format("cannot be started: {}: {}", program, system_error_text(end.exec_error));
+  if (!WIFSIGNALED(end.wait_status))
+    return fmt::format("ended with exit status {}", WEXITSTATUS(end.wait_status));
+  const int signal = WTERMSIG(end.wait_status);
+  return "was killed by " + (signal == SIGKILL
+                                 ? fmt::format("SIGKILL, perhaps {}", by_out_of_memory_killer)
+                                 : signal_text(signal));
+}
+
+/// Returns the OOM score of an ordinary process of this user. Solver processes have raised theirs.
+std::string ordinary_oom_score() {
+  std::string score;
+  std::ifstream("/proc/" + std::to_string(::getppid()) + "/oom_score_adj") >> score;
+  return score.empty() ? "0" : score;
+}
+
+/// Everything that the supervisor and the program need. It is prepared before they are forked.
+struct ProgramStart {
+  const CommandLaunch& launch;
+  const std::filesystem::path& folder;
+  std::vector<char*> argv;
+  std::string oom_score;
+  pid_t parent;
+  int requests, out, error, replies, end;  // descriptors
+};
+
+/// Becomes the program, with the signals, limits and OOM score of an ordinary program.
+[[noreturn]] void become_program(const ProgramStart& start, pid_t supervisor) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != supervisor) ::_exit(exit_failed);
+  for (int signal = 1; signal < SIGRTMIN; ++signal) (void)::signal(signal, SIG_DFL);
+  ::dup2(start.requests, STDIN_FILENO);
+  ::dup2(start.out, STDOUT_FILENO);
+  ::dup2(start.error, STDERR_FILENO);
+  for (const int fd : {start.requests, start.replies}) ::fcntl(fd, F_SETFD, 0);
+  ::setenv("WALLHEAT_REQUESTS_FD", std::to_string(start.requests).c_str(), 1);
+  ::setenv("WALLHEAT_REPLIES_FD", std::to_string(start.replies).c_str(), 1);
+  for (const std::string& variable : start.launch.environment) {
+    const std::size_t equals = variable.find('=');
+    ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
+  }
+  std::ofstream("/proc/self/oom_score_adj") << start.oom_score;
+  rlimit files{};
+  if (start.launch.open_files > 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, start.launch.open_files);
+    ::setrlimit(RLIMIT_NOFILE, &files);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execvp(start.argv.front(), start.argv.data());
+  const ProgramEnd end{errno, 0};
+  (void)!::write(start.end, &end, sizeof end);
+  ::_exit(exit_failed);
+}
+
+/// Reaps the children of a supervisor that have ended. Returns true if the program is one of them,
+/// and stores its status.
+bool reap_children(pid_t program, int& program_status) {
+  int status = 0;
+  bool has_ended = false;
+  for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    if (ended != program) continue;
+    program_status = status;
+    has_ended = true;
+  }
+  return has_ended;
+}
+
+/// Waits until the program ends, or until its end is requested. Returns true if it has ended.
+bool wait_for_program(pid_t program, int& status) {
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, SIGCHLD);
+  ::sigaddset(&awaited, end_request);
+  while (!reap_children(program, status))
+    if (::sigwaitinfo(&awaited, nullptr) == end_request) return false;
+  return true;
+}
+
+/// Gives the program some time to end by itself after SIGTERM.
+void terminate_program(pid_t program, int& status) {
+  ::kill(-program, SIGTERM);
+  ::kill(-program, SIGCONT);
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, SIGCHLD);
+  const auto deadline = CommandClock::now() + program_exit_time;
+  while (!reap_children(program, status)) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - CommandClock::now());
+    if (left.count() <= 0) return;
+    const timespec limit{0, std::min<long>(left.count(), 999'999'999)};
+    (void)::sigtimedwait(&awaited, nullptr, &limit);
+  }
+}
+
+/// Kills all descendants of a supervisor and reaps them. The kernel makes a process whose parent
+/// has ended a child of the supervisor, so the list of children is read until it is empty.
+void kill_descendants(pid_t program, int& status) {
+  ::kill(-program, SIGKILL);
+  for (;;) {
+    std::ifstream children("/proc/thread-self/children");
+    for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
+    int child_status = 0;
+    const pid_t ended = ::waitpid(-1, &child_status, 0);
+    if (ended < 0) return;  // none is left
+    if (ended == program) status = child_status;
+  }
+}
+
+/// Runs the supervisor: starts the program, and ends everything that it has started. All signals
+/// are blocked.
+[[noreturn]] void supervise(const ProgramStart& start) {
+  const pid_t self = ::getpid();
+  ::setpgid(0, 0);
+  (void)::signal(SIGCHLD, SIG_DFL);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::prctl(PR_SET_PDEATHSIG, end_request);
+  if (::getppid() != start.parent) ::_exit(exit_failed);
+  const pid_t program = ::fork();
+  if (program == 0) become_program(start, self);
+  ProgramEnd end{program < 0 ? errno : 0, 0};
+  // The socket of a solver process stays open, so that the worker can wait for this process.
+  close_fds_except(start.end);
+  bool must_end = false;
+  if (program > 0) {
+    ::setpgid(program, program);
+    must_end = !wait_for_program(program, end.wait_status);
+    if (must_end) terminate_program(program, end.wait_status);
+    kill_descendants(program, end.wait_status);
+  }
+  (void)!::write(start.end, &end, sizeof end);
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, end_request);
+  if (!must_end) (void)::sigwaitinfo(&awaited, nullptr);
+  std::error_code ignored;
+  std::filesystem::remove_all(start.folder, ignored);
+  ::_exit(exit_done);
+}
+
+/// Returns the end from which this process reads or to which it writes, and the other one.
+std::pair<FileDescriptor, FileDescriptor> make_pipe(bool this_process_reads) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+    throw RunError("no pipe to the solver command: " + system_error_text(errno));
+  FileDescriptor read(ends[0]);
+  FileDescriptor write(ends[1]);
+  if (!this_process_reads) return {std::move(write), std::move(read)};
+  ::fcntl(read.get(), F_SETFL, O_NONBLOCK);
+  return {std::move(read), std::move(write)};
+}
+
+/// Removes the folders of killed slots whose supervisors were killed, too.
+void remove_stale_folders() {
+  for (const std::string& name : names_in(memory_folder)) {
+    if (!name.starts_with(slot_folder_prefix)) continue;
+    const auto path = std::filesystem::path(memory_folder) / name;
+    const FileDescriptor folder(
+        ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    struct stat info {};
+    if (folder.get() < 0 || ::fstat(folder.get(), &info) != 0 || info.st_uid != ::geteuid())
+      continue;
+    // A new folder is not locked yet.
+    const auto changed = std::chrono::system_clock::from_time_t(info.st_mtime);
+    if (std::chrono::system_clock::now() - changed < min_stale_age) continue;
+    std::error_code ignored;
+    if (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) std::filesystem::remove_all(path, ignored);
+  }
+}
+
+}  // namespace
+
+SlotFolder::SlotFolder() {
+  remove_stale_folders();
+  std::string name = fmt::format("{}/{}XXXXXX", memory_folder, slot_folder_prefix);
+  if (::mkdtemp(name.data()) == nullptr)
+    throw RunError(
+        fmt::format("{}: cannot create a folder for the arrays of the solver command: {}",
+                    memory_folder, system_error_text(errno)));
+  path_ = name;
+  lock_ = FileDescriptor(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  (void)::flock(lock_.get(), LOCK_EX | LOCK_NB);
+}
+
+SlotFolder::~SlotFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+void OutputForwarder::begin_plan(const std::string& id) {
+  const std::scoped_lock lock(mutex_);
+  prefix_ = "plan " + id;
+  last_stderr_lines_.clear();
+  omitted_stderr_lines_ = 0;
+}
+
+void OutputForwarder::add(std::size_t stream, std::string_view bytes) {
+  const std::scoped_lock lock(mutex_);
+  std::string& partial = partial_lines_.at(stream);
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
+    partial += bytes.substr(
+        0, std::min(end, max_logged_bytes - std::min(partial.size(), max_logged_bytes)));
+    if (end == bytes.size()) return;
+    log(std::exchange(partial, {}), stream == 1);
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+void OutputForwarder::add_line(std::string_view line) {
+  const std::scoped_lock lock(mutex_);
+  log(line.substr(0, max_logged_bytes), false);
+}
+
+void OutputForwarder::log(std::string_view line, bool is_stderr) {
+  if (is_stderr && !line.empty()) {
+    last_stderr_lines_.emplace_back(line);
+    ++omitted_stderr_lines_;
+    if (last_stderr_lines_.size() > max_last_stderr_lines) last_stderr_lines_.pop_front();
+  }
+  const auto now = CommandClock::now();
+  const std::chrono::duration<double> passed = now - std::exchange(last_refill_, now);
+  tokens_ = std::min(max_logged_burst, tokens_ + passed.count() * max_logged_rate);
+  if (tokens_ < 1) {
+    ++omitted_lines_;
+    return;
+  }
+  tokens_ -= 1;
+  if (const std::size_t omitted = std::exchange(omitted_lines_, 0); omitted > 0)
+    print_error("wallheat: {}: {} of output omitted", escape_control_chars(prefix_),
+                count_text(omitted, "line"));
+  omitted_stderr_lines_ = 0;
+  print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
+}
+
+std::string OutputForwarder::flush_stderr() {
+  const std::scoped_lock lock(mutex_);
+  const std::size_t shown =
+      last_stderr_lines_.size() - std::min(omitted_stderr_lines_, last_stderr_lines_.size());
+  for (std::size_t line = shown; line < last_stderr_lines_.size(); ++line)
+    print_error("wallheat: {}: {}", escape_control_chars(prefix_),
+                escape_control_chars(last_stderr_lines_[line]));
+  omitted_stderr_lines_ = 0;
+  return last_stderr_lines_.empty() ? "" : last_stderr_lines_.back();
+}
+
+CommandProcess::CommandProcess(const CommandLaunch& launch) : program_(launch.words.front()) {
+  auto [requests, their_requests] = make_pipe(false);
+  requests_ = std::move(requests);
+  std::array<FileDescriptor, 4> theirs;
+  for (std::size_t stream = 0; stream < theirs.size(); ++stream)
+    std::tie(inputs_[stream], theirs[stream]) = make_pipe(true);
+  std::vector<std::string> words = launch.words;
+  ProgramStart start{launch,
+                     folder_.path(),
+                     {},
+                     ordinary_oom_score(),
+                     ::getpid(),
+                     their_requests.get(),
+                     theirs[program_stdout].get(),
+                     theirs[program_stderr].get(),
+                     theirs[program_replies].get(),
+                     theirs[program_end].get()};
+  for (std::string& word : words) start.argv.push_back(word.data());
+  start.argv.push_back(nullptr);
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  supervisor_ = ::fork();
+  if (supervisor_ == 0) supervise(start);
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (supervisor_ < 0)
+    throw RunError("the solver command cannot be started: " + system_error_text(error));
+  reader_ = std::jthread([this](const std::stop_token& stop) { read_output(stop); });
+}
+
+CommandProcess::~CommandProcess() {
+  requests_ = FileDescriptor();
+  {
+    std::unique_lock lock(mutex_);
+    const auto has_ended = [this] { return !end_reason_.empty(); };
+    if (!changed_.wait_for(lock, program_exit_time, has_ended)) {
+      ::kill(supervisor_, end_request);
+      changed_.wait_for(lock, 3 * program_exit_time, has_ended);
+    }
+  }
+  ::kill(supervisor_, end_request);  // also if the program has only broken the protocol
+  const auto deadline = CommandClock::now() + 3 * program_exit_time;
+  while (::waitpid(supervisor_, nullptr, WNOHANG) == 0 && CommandClock::now() < deadline)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void CommandProcess::send(const std::string& line) const {
+  std::string_view rest = line;
+  while (!rest.empty()) {
+    const auto count = ::write(requests_.get(), rest.data(), rest.size());
+    if (count < 0 && errno != EINTR) return;
+    if (count > 0) rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+std::string CommandProcess::receive() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !replies_.empty() || !end_reason_.empty(); });
+  if (replies_.empty()) throw BrokenProgram("the program " + end_reason_);
+  std::string line = std::move(replies_.front());
+  replies_.pop_front();
+  return line;
+}
+
+void CommandProcess::put(std::string line) {
+  {
+    const std::scoped_lock lock(mutex_);
+    // A program may send progress faster than it is taken; only the latest counts.
+    const auto is_progress = [](const std::string& each) {
+      return each.find("\"progress\"") != std::string::npos;
+    };
+    if (!replies_.empty() && is_progress(replies_.back()) && is_progress(line))
+      replies_.back() = std::move(line);
+    else if (replies_.size() < max_waiting_replies)
+      replies_.push_back(std::move(line));
+    else if (end_reason_.empty())
+      end_reason_ = "sent replies without requests";
+  }
+  changed_.notify_all();
+}
+
+void CommandProcess::end(const std::string& reason) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (end_reason_.empty()) end_reason_ = reason;
+  }
+  changed_.notify_all();
+}
+
+void CommandProcess::take_bytes(std::size_t stream, std::string_view bytes) {
+  const bool may_be_reply =
+      stream == program_replies || (stream == program_stdout && replies_on_stdout_.value_or(true));
+  if (!may_be_reply || (stream == program_replies && replies_on_stdout_.value_or(false)))
+    return output_.add(stream == program_stderr ? 1 : 0, bytes);
+  std::string& buffer = reply_buffers_.at(stream == program_stdout ? 0 : 1);
+  buffer += bytes;
+  std::size_t end_of_line = 0;
+  while ((end_of_line = buffer.find('\n')) != std::string::npos && end_of_line <= max_reply_bytes) {
+    std::string line = buffer.substr(0, end_of_line);
+    buffer.erase(0, end_of_line + 1);
+    const bool is_greeting = line.find("\"ready\"") != std::string::npos;
+    if (!replies_on_stdout_ && stream == program_stdout && !is_greeting) {
+      output_.add_line(line);
+      continue;
+    }
+    if (!replies_on_stdout_) replies_on_stdout_ = stream == program_stdout;
+    put(std::move(line));
+  }
+  if (buffer.size() > max_reply_bytes)
+    end(fmt::format("sent a line of more than {} bytes", max_reply_bytes));
+}
+
+/// Reads the output of the program until the program has ended.
+void CommandProcess::read_output(const std::stop_token& stop) {
+  std::optional<CommandClock::time_point> closed_at;  // when the program closed its replies
+  std::array<bool, 4> is_open{true, true, true, true};
+  const auto read_all = [&](std::size_t stream) {
+    std::array<char, 16384> bytes{};
+    ssize_t count = 0;
+    while ((count = ::read(inputs_.at(stream).get(), bytes.data(), bytes.size())) > 0)
+      take_bytes(stream, {bytes.data(), static_cast<std::size_t>(count)});
+    if (count == 0) is_open.at(stream) = false;
+  };
+  while (!stop.stop_requested()) {
+    std::array<pollfd, 4> files{};
+    for (std::size_t stream = 0; stream < files.size(); ++stream)
+      files.at(stream) = {is_open.at(stream) ? inputs_.at(stream).get() : -1, POLLIN, 0};
+    constexpr int interval_ms = 200;
+    if (::poll(files.data(), files.size(), interval_ms) < 0) continue;
+    for (const std::size_t stream : {program_stdout, program_stderr, program_replies})
+      if (files.at(stream).revents != 0) read_all(stream);
+    if (files[program_end].revents != 0) {
+      for (const std::size_t stream : {program_stdout, program_stderr, program_replies})
+        if (is_open.at(stream)) read_all(stream);
+      ProgramEnd found;
+      const bool is_known =
+          ::read(inputs_[program_end].get(), &found, sizeof found) == sizeof found;
+      std::string reason =
+          is_known ? describe_end(found, program_) : "was lost: its supervisor was killed";
+      const std::string last_line = output_.flush_stderr();
+      return end(last_line.empty() ? reason : reason + "; its stderr ends with: " + last_line);
+    }
+    const bool is_closed = replies_on_stdout_
+                               ? !is_open[*replies_on_stdout_ ? program_stdout : program_replies]
+                               : !is_open[program_stdout] && !is_open[program_replies];
+    if (is_closed && !closed_at) closed_at = CommandClock::now();
+    if (closed_at && CommandClock::now() - *closed_at > program_exit_time)
+      end("closed the descriptor on which it sends replies");
+  }
+}
+
+}  // namespace wallheat

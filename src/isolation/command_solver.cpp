@@ -1,0 +1,238 @@
+#include "isolation/command_solver.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <span>
+#include <utility>
+
+#include "core/input_file.hpp"
+#include "core/npy.hpp"
+#include "core/plan_files.hpp"
+#include "core/result_columns.hpp"
+#include "core/text.hpp"
+#include "io/files.hpp"
+#include "io/process_setup.hpp"
+#include "solve/convergence.hpp"
+#include "solve/norms.hpp"
+#include "view/json.hpp"
+
+namespace wallheat {
+namespace {
+
+constexpr const char* plan_name = "plan";  // of the files in the folder of the slot
+constexpr const char* field_name = "field.npy";
+constexpr std::size_t max_quoted_bytes = 80;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+[[noreturn]] void throw_invalid_line(const std::string& line) {
+  throw BrokenProgram("the program sent an invalid line: " +
+                      escape_control_chars(line.substr(0, max_quoted_bytes)));
+}
+
+/// Parses a line of the program. Throws BrokenProgram if the line is not a JSON object.
+Json parse_line(const std::string& line) {
+  Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object()) throw_invalid_line(line);
+  return json;
+}
+
+/// Returns the value of a key; nullopt if the key is missing or null. Throws BrokenProgram if the
+/// value has another type.
+template <class T>
+std::optional<T> optional_value(const Json& json, const char* key, const std::string& line) {
+  const auto found = json.find(key);
+  if (found == json.end() || found->is_null()) return std::nullopt;
+  try {
+    return found->get<T>();
+  } catch (const Json::exception&) {
+    throw_invalid_line(line);
+  }
+}
+
+/// Removes the ring of cells around a field. Throws CommandFailure if one of them is not 0.
+Grid<double> without_ring(const Grid<double>& field) {
+  Grid<double> inner(field.rows - 2, field.cols - 2);
+  for (std::size_t row = 0; row < field.rows; ++row)
+    for (std::size_t col = 0; col < field.cols; ++col) {
+      const bool is_ring = row == 0 || col == 0 || row + 1 == field.rows || col + 1 == field.cols;
+      if (!is_ring) inner(row - 1, col - 1) = field(row, col);
+      if (is_ring && field(row, col) != 0)
+        throw CommandFailure(fmt::format(
+            "the program changed the ring around the plan: row {}, column {} of the field is {} °C",
+            row, col, field(row, col)));
+    }
+  return inner;
+}
+
+/// Throws CommandFailure if a fixed cell has another value than in the plan.
+void require_fixed_cells(const FloorPlan& plan, const Grid<double>& field) {
+  for (std::size_t cell = 0; cell < field.cells.size(); ++cell) {
+    if (plan.interior.cells[cell] != 0 || field.cells[cell] == plan.domain.cells[cell]) continue;
+    throw CommandFailure(fmt::format(
+        "the program changed a fixed cell: row {}, column {} is {} °C, and {} °C in the plan",
+        cell / field.cols, cell % field.cols, field.cells[cell], plan.domain.cells[cell]));
+  }
+}
+
+/// Computes the delta of a Jacobi iteration from the field of the solution, and from the decay of
+/// delta over some further iterations an error estimate.
+void judge(const FloorPlan& plan, const SolveParameters& limits, Solver& jacobi,
+           Solution& solution) {
+  constexpr std::int64_t further_iterations = 16;
+  FloorPlan continued{std::move(solution.field), plan.interior, plan.source};
+  const auto delta_after = [&](std::int64_t iterations) {
+    SolveParameters some = limits;
+    some.tolerance = 0;
+    some.max_iterations = iterations;
+    return jacobi.solve(continued, some, {})->last_delta;
+  };
+  solution.last_delta = delta_after(1);
+  const double later_delta = delta_after(1 + further_iterations);
+  solution.field = std::move(continued.domain);
+  solution.error_estimate = per_cell_estimate(
+      solution.last_delta + estimate_error(solution.last_delta, later_delta, -further_iterations),
+      plan, limits.norm);
+}
+
+}  // namespace
+
+CommandSolver::CommandSolver(const SolverOptions& options, CommandLaunch launch)
+    : launch_(std::move(launch)), jacobi_(make_jacobi_solver(options.isa)) {
+  launch_.words = options.command.words;
+  start();
+}
+
+void CommandSolver::start() {
+  const auto start = std::chrono::steady_clock::now();
+  process_ = std::make_unique<CommandProcess>(launch_);
+  const std::string line = process_->receive();
+  if (optional_value<bool>(parse_line(line), "ready", line) != true) throw_invalid_line(line);
+  next_start_s_ = seconds_since(start);
+}
+
+void CommandSolver::write_arrays(const FloorPlan& plan) {
+  try {
+    for (const auto& [file, bytes] : encode_plan_files(plan)) {
+      // Without O_TRUNC, because a file that is emptied loses its memory, and gets it back slowly.
+      const File array(plan_file(process_->folder(), plan_name, file), O_WRONLY | O_CREAT);
+      array.write_at(0, std::as_bytes(std::span(bytes)));
+      if (::ftruncate(array.fd(), static_cast<off_t>(bytes.size())) != 0)
+        throw_system_error(array.path(), "be truncated", errno);
+    }
+    remove_file(process_->folder() / field_name);
+  } catch (const RunError& error) {
+    throw InputSystemError(
+        fmt::format("the arrays for the solver command cannot be stored: {}", error.what()));
+  }
+}
+
+std::optional<Solution> CommandSolver::solve(const FloorPlan& plan, const SolveParameters& limits,
+                                             const SolveControl& control) {
+  times_ = {};
+  if (count_interior(plan) == 0) return Solution{.field = plan.domain};
+  try {
+    if (!process_) start();
+    times_.start_s = std::exchange(next_start_s_, 0);
+    process_->output().begin_plan(id_);
+    const auto begin = std::chrono::steady_clock::now();
+    write_arrays(plan);
+    times_.write_s = seconds_since(begin);
+    const auto request = std::chrono::steady_clock::now();
+    Solution solution = request_solution(plan, limits, control);
+    times_.solve_s = seconds_since(request);
+    const auto reply = std::chrono::steady_clock::now();
+    solution.field = read_field(plan);
+    judge(plan, limits, *jacobi_, solution);
+    times_.judge_s = seconds_since(reply);
+    return solution;
+  } catch (const BrokenProgram&) {
+    process_.reset();
+    throw;
+  }
+}
+
+Solution CommandSolver::request_solution(const FloorPlan& plan, const SolveParameters& limits,
+                                         const SolveControl& control) {
+  const auto file = [&](PlanFile which) {
+    return plan_file(process_->folder(), plan_name, which).string();
+  };
+  process_->send(
+      json_line({{"id", id_},
+                 {"domain", file(PlanFile::domain)},
+                 {"interior", file(PlanFile::interior)},
+                 {"source", plan.has_heat_source() ? Json(file(PlanFile::source)) : Json()},
+                 {"rows", plan.domain.rows},
+                 {"columns", plan.domain.cols},
+                 {"tolerance", limits.tolerance},
+                 {"norm", to_string(limits.norm)},
+                 {"max_iterations", limits.max_iterations},
+                 {"spacing", limits.spacing},
+                 {"field", (process_->folder() / field_name).string()}}) +
+      "\n");
+  for (;;) {
+    const std::string line = process_->receive();
+    const Json reply = parse_line(line);
+    const auto iterations = optional_value<std::int64_t>(reply, "iterations", line);
+    const auto converged = optional_value<bool>(reply, "converged", line);
+    if (const auto error = optional_value<std::string>(reply, "error", line))
+      throw CommandFailure("the program reported: " + *error);
+    if (const auto progress = optional_value<std::int64_t>(reply, "progress", line)) {
+      const auto delta = optional_value<double>(reply, "delta", line);
+      if (control.progress) control.progress(*progress, delta.value_or(nan_value));
+      continue;
+    }
+    if (optional_value<bool>(reply, "done", line) != true || iterations.value_or(0) < 0)
+      throw_invalid_line(line);
+    Solution solution;
+    solution.iterations = iterations.value_or(0);
+    solution.converged = converged.value_or(false);
+    solution.is_convergence_known = converged.has_value();
+    return solution;
+  }
+}
+
+Grid<double> CommandSolver::read_field(const FloorPlan& plan) const {
+  const GridShape shape{plan.domain.rows, plan.domain.cols};
+  Grid<double> field;
+  try {
+    if (!file_exists(process_->folder() / field_name))
+      throw CommandFailure("the program wrote no field");
+    const InputFile file(process_->folder() / field_name);
+    const std::uint64_t max_bytes =
+        npy::prefix_size + (shape.rows + 2) * (shape.cols + 2) * sizeof(double);
+    if (file.size() > max_bytes)
+      throw CommandFailure(
+          fmt::format("the program wrote a field of {} bytes for a plan of {} x {} cells",
+                      file.size(), shape.rows, shape.cols));
+    field = npy::read_float({field_name, file.read_range(0, file.size())});
+    require_finite_values(field, field_name);
+  } catch (const InputSystemError&) {
+    throw;
+  } catch (const InputError& error) {
+    throw CommandFailure(fmt::format("the program wrote no valid field: {}", error.what()));
+  }
+  if (field.rows == shape.rows + 2 && field.cols == shape.cols + 2) field = without_ring(field);
+  if (field.rows != shape.rows || field.cols != shape.cols)
+    throw CommandFailure(
+        fmt::format("the program wrote a field of {} x {} cells for a plan of {} x {} cells",
+                    field.rows, field.cols, shape.rows, shape.cols));
+  require_fixed_cells(plan, field);
+  return field;
+}
+
+std::unique_ptr<Solver> make_solver(const SolverOptions& options, CommandLaunch launch) {
+  if (options.kind != SolverKind::command) return options.make();
+  if (launch.open_files == 0) launch.open_files = original_open_files();
+  return std::make_unique<CommandSolver>(options, std::move(launch));
+}
+
+}  // namespace wallheat

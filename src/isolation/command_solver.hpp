@@ -1,0 +1,57 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "isolation/command_process.hpp"
+#include "solve/solver_options.hpp"
+#include "wallheat/solver.hpp"
+
+namespace wallheat {
+
+/// A solver that passes plans to the program of a solver command, and checks the fields that it
+/// returns. jobs/examples/README.md describes the protocol.
+///
+/// solve() throws CommandFailure if the program fails, breaks the protocol, or returns a field that
+/// cannot be a result. A program that has ended, or that has broken the protocol, is started again
+/// for the next plan.
+class CommandSolver : public Solver {
+ public:
+  /// Durations of the phases of the latest plan, in s.
+  struct Times {
+    double start_s = 0;  ///< from the start of the program until it was ready; 0: it was running
+    double write_s = 0;  ///< writing the arrays
+    double solve_s = 0;  ///< from the request to the reply
+    double judge_s = 0;  ///< reading and checking the field
+  };
+
+  /// Starts the program and waits until it is ready. Throws RunError if that fails.
+  CommandSolver(const SolverOptions& options, CommandLaunch launch);
+
+  /// Sets the ID of the next plan.
+  void begin_plan(const std::string& id) { id_ = id; }
+  [[nodiscard]] std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
+                                              const SolveControl& control) override;
+  [[nodiscard]] const Times& times() const { return times_; }
+
+ private:
+  void start();
+  void write_arrays(const FloorPlan& plan);
+  [[nodiscard]] Solution request_solution(const FloorPlan& plan, const SolveParameters& limits,
+                                          const SolveControl& control);
+  [[nodiscard]] Grid<double> read_field(const FloorPlan& plan) const;
+
+  CommandLaunch launch_;
+  std::unique_ptr<Solver> jacobi_;  // for steps from the field that the program returns
+  std::string id_;
+  Times times_;
+  double next_start_s_ = 0;  // Times::start_s of the next plan
+  std::unique_ptr<CommandProcess> process_;
+};
+
+/// Returns a solver for the CPU, or for a solver command.
+[[nodiscard]] std::unique_ptr<Solver> make_solver(const SolverOptions& options,
+                                                  CommandLaunch launch = {});
+
+}  // namespace wallheat

@@ -1,0 +1,358 @@
+#!/usr/bin/python3
+"""Programs of the user as solvers: test_solver_command.py WALLHEAT
+
+Sound programs give the results of jacobi. A program with a fault makes its plan fail with a reason, and the other plans
+are solved. After each run no process and no folder of the program is left.
+Exit status: 0 success; 1 failure. Parts without which NumPy, a compiler or mpirun is needed are skipped, with a reason.
+"""
+
+import json
+import os
+import pathlib
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import uuid
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "jobs/examples"
+WALLHEAT = ""  # the first argument
+DEADLINE_S = 120
+
+# A program that returns the initial field. `setup` runs before it is ready, `at_plan_3` instead of the reply to plan 00003.
+PROGRAM = """
+import json, os, shutil, signal, struct, subprocess, sys, time
+requests = os.fdopen(int(os.environ["WALLHEAT_REQUESTS_FD"]))
+replies = os.fdopen(int(os.environ["WALLHEAT_REPLIES_FD"]), "w")
+def reply(**values):
+    print(json.dumps(values), file=replies, flush=True)
+def field(change=lambda content: content):
+    with open(request["domain"], "rb") as domain, open(request["field"], "wb") as out:
+        out.write(change(domain.read()))
+def first_cell(value):
+    return lambda content: content[:-8 * 32 * 32] + struct.pack("<d", value) + content[-8 * 32 * 32 + 8:]
+{setup}
+reply(ready=True)
+for line in requests:
+    request = json.loads(line)
+    with open("folders", "a") as folders:
+        print(os.path.dirname(request["field"]), file=folders)
+    if request["id"] == "00003":
+        {at_plan_3}
+    else:
+        field()
+        reply(done=True, iterations=5, converged=True)
+"""
+ANSWER = "field(); reply(done=True, iterations=5, converged=True)"
+
+# Name: what the program does at plan 00003, and facts of the reason of the failure.
+FAULTS = {
+    "exit": ("os._exit(7)", ["exit status 7"]),
+    "exception": ("raise ValueError('no wall')", ["ValueError", "no wall"]),
+    "signal": ("os.kill(os.getpid(), signal.SIGSEGV)", ["SIGSEGV"]),
+    "error": ("reply(error='ValueError: no wall')", ["ValueError: no wall"]),
+    "hang": ("time.sleep(3600)", ["1 s"]),
+    "hang_without_sigterm": ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)", ["1 s"]),
+    "garbage": ("print('garbage', file=replies, flush=True)", ["garbage"]),
+    "not_done": ("reply(iterations=5)", ["iterations"]),
+    "long_line": ("print('x' * 100000, file=replies, flush=True)", ["65536"]),
+    "closed_replies": ("replies.close(); time.sleep(3600)", ["descriptor"]),
+    "no_field": ("reply(done=True)", ["field"]),
+    "short_file": ("field(lambda content: content[:-8]); reply(done=True)", ["field.npy"]),
+    "shape": ("field(lambda content: content.replace(b'(32, 32)', b'(16, 64)')); reply(done=True)",
+              ["16 x 64", "32 x 32"]),
+    "large": ("field(lambda content: content + bytes(100000)); reply(done=True)", ["field", "bytes"]),
+    "nan": ("field(first_cell(float('nan'))); reply(done=True)", ["row 0", "NaN"]),
+    "fixed_cell": ("field(first_cell(77.5)); reply(done=True)", ["fixed", "row 0", "77.5"]),
+}
+# Behaviour that is not a fault.
+SOUND = {
+    "children": ("subprocess.Popen(['sleep', '3600']); subprocess.Popen(['sleep', '3600'], start_new_session=True);"
+                 " subprocess.run(['sh', '-c', '(setsid sleep 3600 &)']); " + ANSWER),
+    "exit_after_reply": ANSWER + "; os._exit(0)",
+    "flood": "sys.stdout.write('x' * 5000000 + '\\n' * 100000); sys.stderr.write('noise\\n' * 100000); " + ANSWER,
+    "progress": "[reply(progress=n, delta=0.5) for n in range(3000)]; " + ANSWER,
+    "unknown_keys": "field(); reply(done=True, iterations=5, converged=True, mood='good', progress=None)",
+}
+
+NUMPY_PROGRAM = """
+import json, os
+import numpy as np
+requests = os.fdopen(int(os.environ["WALLHEAT_REQUESTS_FD"]))
+replies = os.fdopen(int(os.environ["WALLHEAT_REPLIES_FD"]), "w")
+print('{{"ready": true}}', file=replies, flush=True)
+for line in requests:
+    request = json.loads(line)
+    u = np.pad(np.load(request["domain"]), 1).astype({dtype})
+    interior = np.load(request["interior"])
+    for sweep in range({sweeps}):
+        old = u.copy()
+        new = u.dtype.type(0.25) * (u[1:-1, :-2] + u[1:-1, 2:] + u[:-2, 1:-1] + u[2:, 1:-1])[interior]
+        delta = np.abs(u[1:-1, 1:-1][interior] - new).max()
+        u[1:-1, 1:-1][interior] = new
+        if delta < {tolerance}:
+            break
+    np.save(request["field"], {result})
+    print('{{"done": true}}', file=replies, flush=True)
+"""
+# Wrong programs: their parameters, and a fact by which compare names them.
+WRONG = {
+    "fixed": ({"sweeps": 60, "tolerance": 0}, "60"),
+    "tolerance": ({"tolerance": 0.01}, "0.01"),
+    "single": ({"dtype": "np.float32"}, "single precision"),
+    "previous": ({"result": "old"}, "before the last update"),
+}
+
+
+class SolverCommandTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wallheat-solver-command-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+        self.mark = f"WALLHEAT_TEST_MARK={uuid.uuid4()}"
+        self.wallheat("generate", "--out", "plans", "--count", "6", "--size", "32", "--seed", "3")
+
+    def command(self, *words):
+        return ["env", self.mark, WALLHEAT, *map(str, words)]
+
+    def wallheat(self, *words, status=0):
+        """Runs wallheat in the folder. Expects the exit status and returns stdout and stderr."""
+        run = subprocess.run(self.command(*words), cwd=self.folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                             timeout=DEADLINE_S, check=False)
+        self.assertEqual(run.returncode, status, f"{words}\n{run.stdout}\n{run.stderr}")
+        return run.stdout, run.stderr
+
+    def program(self, at_plan_3=ANSWER, setup="", name="mine.py"):
+        """Writes a program and returns its command."""
+        (self.folder / name).write_text(PROGRAM.format(setup=setup, at_plan_3=at_plan_3), encoding="utf-8")
+        return f"{sys.executable} {name}"
+
+    def run_command(self, command, *options, out="out.h5", status=0):
+        output = self.wallheat("run", "--data", "plans", "--out", out, "--log-level", "warning", "--solver-command", command,
+                               *options, status=status)
+        self.expect_nothing_left()
+        return output
+
+    def rows(self, file="out.h5"):
+        return {row["id"]: row for row in json.loads(self.wallheat("list", file, "--columns", "all", "--json")[0])["plans"]}
+
+    def csv(self, file="out.h5"):
+        return self.wallheat("export", file)[0]
+
+    def processes(self):
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                if self.mark.encode() in (process / "environ").read_bytes().split(b"\0"):
+                    found.append((process / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+            except OSError:
+                pass  # it has ended, or belongs to another user
+        return found
+
+    def expect_nothing_left(self):
+        self.assertEqual(self.processes(), [])
+        if (self.folder / "folders").exists():
+            for folder in set((self.folder / "folders").read_text(encoding="utf-8").split()):
+                self.assertFalse(os.path.exists(folder), folder)
+
+    def wait_until(self, what, condition):
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition():
+            self.assertLess(time.monotonic(), deadline, f"waited in vain until {what}")
+            time.sleep(0.01)
+
+    def expect_facts(self, facts, text):
+        for fact in facts:
+            self.assertIn(fact, text)
+
+    def test_fails_the_plan_with_a_reason_when_the_program_has_a_fault(self):
+        for name, (fault, facts) in FAULTS.items():
+            with self.subTest(name):
+                self.run_command(self.program(fault), "--plan-timeout", 1 if "hang" in name else 60, "--max-attempts", 2,
+                                 "--overwrite", status=3)
+                rows = self.rows()
+                self.assertEqual([plan for plan, row in rows.items() if row["status"] != "converged"], ["00003"])
+                self.assertEqual((rows["00003"]["status"], rows["00003"]["attempts"]), ("failed", 2))
+                self.expect_facts(facts, rows["00003"]["error"])
+
+    def test_solves_all_plans_when_the_program_does_more_than_it_must(self):
+        for name, behaviour in SOUND.items():
+            with self.subTest(name):
+                _, log = self.run_command(self.program(behaviour), "--threads", 1, "--overwrite")
+                self.assertEqual({row["status"] for row in self.rows().values()}, {"converged"})
+                self.assertLess(len(log.splitlines()), 200)
+                self.assertLess(len(log), 100_000)
+
+    def test_logs_output_with_the_plan_id(self):
+        _, log = self.run_command(self.program("print('an unusual wall', flush=True); " + ANSWER))
+        self.assertRegex(log, "00003.*an unusual wall")
+
+    def test_does_not_count_the_start_against_a_plan(self):
+        self.run_command(self.program(setup="time.sleep(2)"), "--plan-timeout", 1)
+        self.assertEqual({row["attempts"] for row in self.rows().values()}, {1})
+
+    def test_reports_why_the_program_does_not_start(self):
+        (self.folder / "not-executable").write_text("", encoding="utf-8")
+        for command, facts in [("./absent --fast", ["./absent"]), ("./not-executable", ["./not-executable"]),
+                               (self.program(setup="sys.exit('no module')"), ["exit status 1", "no module"])]:
+            with self.subTest(command):
+                _, log = self.run_command(command, "--overwrite", status=1)
+                self.expect_facts(facts, log.splitlines()[-1])
+        for command in ("'mine.py", "''"):
+            with self.subTest(command):
+                self.assertIn("--solver-command", self.run_command(command, "--overwrite", status=2)[1])
+
+    def test_stops_when_the_first_plans_fail_for_the_same_reason(self):
+        command = self.program()
+        text = (self.folder / "mine.py").read_text(encoding="utf-8")
+        (self.folder / "mine.py").write_text(text.replace("    with open", "    sys.exit('no wall at ' + line[:20])\n    with open"),
+                                             encoding="utf-8")
+        _, log = self.run_command(command, "--threads", 1, status=1)
+        self.expect_facts(["3 plans", "no wall at"], log.splitlines()[-1])
+        self.assertEqual(sorted(row["attempts"] for row in self.rows().values()), [0, 0, 0, 1, 1, 1])
+
+    def test_leaves_nothing_and_resumes_when_killed(self):
+        command = self.program("open('begun', 'w').close()\n        while os.path.exists('block'): time.sleep(0.01)\n        "
+                               + ANSWER, "subprocess.Popen(['sleep', '3600'], start_new_session=True)")
+        self.run_command(command, out="undisturbed.h5")
+        for number in (signal.SIGKILL, signal.SIGTERM):
+            (self.folder / "begun").unlink()
+            (self.folder / "block").touch()
+            with subprocess.Popen(self.command("run", "--data", "plans", "--out", "out.h5", "--overwrite", "--threads", 2,
+                                               "--solver-command", command), cwd=self.folder,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as run:
+                self.wait_until("plan 00003 is in progress", (self.folder / "begun").exists)
+                run.send_signal(number)
+                run.wait(DEADLINE_S)
+            self.wait_until("all processes have ended", lambda: not self.processes())
+            self.expect_nothing_left()
+            (self.folder / "block").unlink()
+            self.run_command(command, "--resume")
+            self.assertEqual(self.csv(), self.csv("undisturbed.h5"))
+
+    def test_refuses_to_resume_when_the_program_has_changed(self):
+        command = self.program()
+        (self.folder / "lib.py").write_text("walls = 1", encoding="utf-8")
+        options = ("--solver-file", "lib.py", "--resume")
+        self.run_command(command, *options)
+        self.run_command(command, *options)
+        (self.folder / "lib.py").write_text("walls = 2", encoding="utf-8")
+        self.expect_facts(["solver_files", "lib.py"], self.run_command(command, *options, status=1)[1])
+        self.run_command(command, *options, "--allow-changed-solver")
+        self.expect_facts(["solver_command"], self.run_command(command + " --fast", *options, status=1)[1])
+        self.expect_facts(["solver"], self.wallheat("run", "--data", "plans", "--out", "out.h5", "--resume", status=1)[1])
+
+    def test_verifies_only_with_a_command_of_the_user(self):
+        command = self.program()
+        self.run_command(command)
+        self.expect_facts(["--solver-command", "mine.py"], self.wallheat("verify", "out.h5", "--data", "plans", status=1)[1])
+        self.wallheat("verify", "out.h5", "--data", "plans", "--solver-command", command)
+        other = self.program("field(first_cell(0)); reply(done=True)", name="other.py")
+        self.assertIn("other.py", self.wallheat("verify", "out.h5", "--data", "plans", "--solver-command", other, status=1)[1])
+
+    def test_starts_the_program_as_an_ordinary_one(self):
+        setup = ("import resource; json.dump([sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),"
+                 " [int(n) for n in range(1, 32) if signal.getsignal(n) == signal.SIG_IGN],"
+                 " open('/proc/self/oom_score_adj').read(), resource.getrlimit(resource.RLIMIT_NOFILE), os.getcwd(),"
+                 " os.environ['OMP_NUM_THREADS'], os.environ['NUMBA_NUM_THREADS']], open('facts', 'w'))")
+        self.run_command(self.program(setup="signal.signal(signal.SIGINT, signal.SIG_DFL)\n" + setup), "--threads", 1)
+        mask, ignored, oom_score, files, directory, *threads = json.loads((self.folder / "facts").read_text(encoding="utf-8"))
+        self.assertEqual(mask, [])
+        self.assertLessEqual(set(ignored), {signal.SIGPIPE, signal.SIGXFSZ})  # Python itself ignores these
+        self.assertEqual(oom_score, pathlib.Path("/proc/self/oom_score_adj").read_text(encoding="utf-8"))
+        self.assertEqual(tuple(files), resource.getrlimit(resource.RLIMIT_NOFILE))
+        self.assertEqual(pathlib.Path(directory), self.folder.resolve())
+        self.assertEqual(threads, ["1", "1"])
+
+    def test_binds_slots_to_their_cores(self):
+        cores = len(os.sched_getaffinity(0))
+        setup = "open('cores-%d' % os.getpid(), 'w').write(str(len(os.sched_getaffinity(0))) + os.environ['OMP_NUM_THREADS'])"
+        self.run_command(self.program(setup=setup), "--cores-per-slot", 1)
+        slots = list(self.folder.glob("cores-*"))
+        self.assertGreaterEqual(cores, len(slots))
+        _, log = self.run_command(self.program(), "--cores-per-slot", 4096, "--overwrite", status=1)
+        self.expect_facts(["--cores-per-slot 4096"], log.splitlines()[-1])
+        if len(slots) < 2:
+            print("skipped: slots of two cores (this machine has one core)")
+            return
+        for file in slots:
+            file.unlink()
+        self.run_command(self.program(setup=setup), "--cores-per-slot", 2, "--overwrite")
+        self.assertEqual({file.read_text(encoding="utf-8")[-1] for file in self.folder.glob("cores-*")}, {"2"})
+        self.assertEqual(len(list(self.folder.glob("cores-*"))), len(slots) // 2)
+
+    def test_stores_that_convergence_is_unknown(self):
+        self.run_command(self.program("field(); reply(done=True)"))
+        row = self.rows()["00003"]
+        self.assertEqual((row["status"], row["iterations"]), ("convergence_unknown", 0))
+        self.assertGreater(row["last_delta"], 0)
+        self.assertIn("convergence_unknown", self.wallheat("summary", "out.h5")[0])
+        self.run_command(self.program("field(); reply(done=True)"), "--resume")
+
+    def test_workers_compare_the_program_with_rank_0(self):
+        if shutil.which("mpirun") is None:
+            print("skipped: workers in other folders (there is no mpirun)")
+            return
+        (self.folder / "other").mkdir()
+        self.program(name="other/mine.py", setup="walls = 2")
+        words = ["run", "--data", self.folder / "plans", "--out", self.folder / "out.h5", "--solver-command", self.program()]
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        rank = ["-n", "1", *self.command(*words)]
+        run = subprocess.run(["mpirun", "--oversubscribe", "--bind-to", "none", *rank, ":", "-wdir", self.folder / "other", *rank],
+                             cwd=self.folder, env=environment, capture_output=True, text=True, timeout=DEADLINE_S, check=False)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.expect_facts(["--solver-file", "mine.py"], run.stderr)
+
+    def test_complete_programs_compute_the_results_of_jacobi(self):
+        commands = {}
+        if compiler := shutil.which("cc"):
+            subprocess.run([compiler, "-O2", "-ffp-contract=off", EXAMPLES / "plain_solver.c", "-o", self.folder / "plain_solver",
+                            "-lm"], check=True)
+            commands["C"] = "./plain_solver"
+        else:
+            print("skipped: the program in C (there is no compiler cc)")
+        if numpy:
+            commands["Python"] = f"{sys.executable} {EXAMPLES}/plain_solver.py"
+        else:
+            print(f"skipped: the program in Python ({sys.executable} has no NumPy)")
+        shutil.make_archive(self.folder / "packed", "zip", self.folder / "plans")
+        for options in ([], ["--wall", "5=8"], ["--data", "packed.zip"], ["--rooms", "--save-fields", "--first", "3"]):
+            data = [] if "--data" in options else ["--data", "plans"]
+            run = ["run", *data, *options, "--overwrite", "--log-level", "error"]
+            self.wallheat(*run, "--out", "jacobi.h5")
+            for name, command in commands.items():
+                with self.subTest(name, options=options):
+                    self.wallheat(*run, "--out", "out.h5", "--solver-command", command)
+                    self.expect_nothing_left()
+                    self.assertEqual(self.csv(), self.csv("jacobi.h5"))
+                    iterations = [{plan: row["iterations"] for plan, row in self.rows(file).items()}
+                                  for file in ("out.h5", "jacobi.h5")]
+                    self.assertEqual(*iterations)
+
+    def test_compare_names_wrong_programs(self):
+        if not numpy:
+            print(f"skipped: wrong programs ({sys.executable} has no NumPy)")
+            return
+        sound = {"dtype": "float", "sweeps": 20000, "tolerance": 1e-4, "result": "u"}
+        for name, (parameters, fact) in WRONG.items():
+            with self.subTest(name):
+                (self.folder / "wrong.py").write_text(NUMPY_PROGRAM.format(**sound | parameters), encoding="utf-8")
+                self.run_command(f"{sys.executable} wrong.py", "--overwrite")
+                report = json.loads(self.wallheat("compare", "out.h5", "--data", "plans", "--json")[0])
+                self.assertIn(fact, report["ways"][0]["answer"])
+                self.assertGreater(report["seconds_per_plan"], 0)
+                self.assertGreater(report["jacobi_seconds_per_plan"], 0)
+
+
+if __name__ == "__main__":
+    WALLHEAT = os.path.abspath(sys.argv.pop(1))
+    unittest.main(verbosity=2)
