@@ -45,8 +45,8 @@
 # The site files are, with increasing precedence: configs/site.sh, which explains
 # the variables; /etc/wallheat/site.sh; the file in the environment variable
 # WALLHEAT_SITE; the file of --site. Jobs read the same files.
-# Other options of sbatch or bsub, such as --account, belong into slurm_options or
-# lsf_options of a site file.
+# Options that all your jobs need belong into slurm_options or lsf_options of a
+# site file.
 #
 # A Slurm job gets a signal two minutes before its time limit, stops the run, and
 # requeues itself with 'scontrol requeue' if plans are left to solve (exit status
