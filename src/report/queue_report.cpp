@@ -277,6 +277,7 @@ Advice make_advice(const CampaignOnCluster& campaign, ChoiceOrder order, std::in
   Advice advice{.plans = campaign.plans_s.size(),
                 .speed_source = campaign.speed_source,
                 .now_s = now_s,
+                .choices = {},
                 .reason = "All plans are solved; nothing to submit.",
                 .notes = campaign.notes};
   if (campaign.history.own_jobs)

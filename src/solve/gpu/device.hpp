@@ -23,7 +23,7 @@ namespace wallheat {
 struct GpuSupport {
   /// Usable GPUs that are visible to this process (see CUDA_VISIBLE_DEVICES).
   std::vector<Gpu> gpus;
-  std::string reason;           ///< one clause: why there are none; empty if there are some
+  std::string reason{};         ///< one clause: why there are none; empty if there are some
   bool built_with_cuda = true;  ///< if not, this program cannot use the GPUs of any node
 };
 
