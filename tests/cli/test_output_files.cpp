@@ -127,8 +127,9 @@ TEST_F(OutputFilesTest, KeepsInputsOfEveryCommand) {
 }
 
 TEST_F(OutputFilesTest, CoversFileOptionsOfEveryCommand) {
-  const std::set<std::string> inputs{"ids",   "events",   "minus",  "replay", "sacct", "lsf",
-                                     "sinfo", "scontrol", "config", "file",   "part"};
+  const std::set<std::string> inputs{"ids",    "events", "minus", "replay",
+                                     "sacct",  "lsf",    "sinfo", "scontrol",
+                                     "config", "file",   "part",  "solver-file"};
   const std::set<std::string> common{"out", "page", "plot"};  // options of commands that report
   auto commands = all_commands();
   EXPECT_GT(commands.size(), 15U);
