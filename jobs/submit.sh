@@ -29,8 +29,8 @@
 #                     requires a unit (default: time_limit of the site files)
 #   --partition NAME  partition or LSF queue (default: that of the site files, or
 #                     of the scheduler)
-#   --account NAME    account that is charged, or LSF project (default: that of the
-#                     site files, or of the scheduler)
+#   --account NAME    account that is charged, or LSF project (default: that of
+#                     the site files, or of the scheduler)
 #   --qos NAME        quality of service (Slurm only)
 #   --mail-user ADDRESS
 #                     send mail to this address when the job ends or fails; with

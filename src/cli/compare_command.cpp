@@ -183,7 +183,7 @@ Report compare_command(Options& options) {
   if (!compare.data.empty()) {
     const SharedPlanSource plans = open_plan_source(compare.data);
     const std::string& file = compare.words.front();
-    if (compare.words.size() > 1 || is_text_file(file)) {
+    if (compare.words.size() > 1 || !is_hdf5_file(file)) {
       ResultCsv results = read_result_csv(compare.words);
       remove_unavailable_plans(results, *plans);
       return identify_iterates(results, *plans);

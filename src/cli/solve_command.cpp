@@ -238,9 +238,7 @@ Figure picture_on_page(FieldPicture picture) {
   constexpr int page_width = 930;
   constexpr int max_height = 2000;
   picture.title.clear();
-  // The rooms come first.
-  if (!picture.panels.empty())
-    std::rotate(picture.panels.begin(), picture.panels.end() - 1, picture.panels.end());
+  std::ranges::reverse(picture.panels);  // the most important ones first
   picture.size = {page_width, max_height};
   picture.columns = 2;
   return {.key = "fields",

@@ -278,6 +278,8 @@ class CsvReader {
   std::size_t decimal_mark_line_ = 0;
 };
 
+constexpr std::string_view hdf5_magic = "\x89HDF";
+
 /// Throws RunError if a file has the beginning of a well-known binary format.
 void require_no_binary_format(const std::string& file, std::string_view begin) {
   struct Format {
@@ -286,7 +288,7 @@ void require_no_binary_format(const std::string& file, std::string_view begin) {
   };
   constexpr std::string_view convert = "iconv -f UTF-16 -t UTF-8";
   for (const auto& [magic, what] : std::initializer_list<Format>{{"\x93NUMPY", "a NumPy array"},
-                                                                 {"\x89HDF", "an HDF5 file"},
+                                                                 {hdf5_magic, "an HDF5 file"},
                                                                  {"PK\x03\x04", "a zip archive"},
                                                                  {"\x1f\x8b", "a gzip file"},
                                                                  {"\x89PNG", "a picture"},
@@ -554,6 +556,10 @@ bool is_text_file(const std::filesystem::path& file) {
   constexpr std::size_t begin_size = 4096;
   const std::string begin = beginning_of(file, begin_size);
   return !begin.empty() && begin.find('\0') == std::string::npos;
+}
+
+bool is_hdf5_file(const std::filesystem::path& file) {
+  return beginning_of(file, hdf5_magic.size()) == hdf5_magic;
 }
 
 ResultCsv read_result_csv(const std::vector<std::string>& files) {

@@ -60,6 +60,8 @@ struct ResultCsv {
 /// Returns true if a file is text, so that it may be the output of a program: a regular file whose
 /// beginning has no zero byte. Returns false if the file cannot be read.
 [[nodiscard]] bool is_text_file(const std::filesystem::path& file);
+/// Returns true if the file can be read and begins like an HDF5 file.
+[[nodiscard]] bool is_hdf5_file(const std::filesystem::path& file);
 
 /// Reads the results that programs have printed into files: CSV files, or outputs of jobs in which
 /// other lines precede or follow the results.

@@ -119,7 +119,7 @@ class OutputFilesTest : public ShellTest {
 TEST_F(OutputFilesTest, KeepsInputsOfEveryCommand) {
   for (const Output& output : all_outputs()) {
     for (const std::string name : {"00001_domain.npy", "00001_interior.npy", "00001_source.npy",
-                                   "building_ids.txt", "spacing.txt"})
+                                   "building_ids.txt", "spacing.txt", "00001_drawing.json"})
       expect_kept(output, "plates", "plates/" + name);
     for (const std::string& input : output.inputs)
       expect_kept(output, input == "plates.zip" ? input : "plates", input);
@@ -127,9 +127,9 @@ TEST_F(OutputFilesTest, KeepsInputsOfEveryCommand) {
 }
 
 TEST_F(OutputFilesTest, CoversFileOptionsOfEveryCommand) {
-  const std::set<std::string> inputs{"ids",    "events", "minus", "replay",
-                                     "sacct",  "lsf",    "sinfo", "scontrol",
-                                     "config", "file",   "part",  "solver-file"};
+  const std::set<std::string> inputs{"ids",  "events",     "minus",      "replay", "sacct",
+                                     "lsf",  "sinfo",      "scontrol",   "config", "file",
+                                     "part", "room-names", "solver-file"};
   const std::set<std::string> common{"out", "page", "plot"};  // options of commands that report
   auto commands = all_commands();
   EXPECT_GT(commands.size(), 15U);

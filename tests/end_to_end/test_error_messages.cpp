@@ -157,7 +157,6 @@ TEST_F(ErrorMessagesTest, NamesDataMissingFromResultFile) {
       {1, "export a:b.h5 -o x.xdmf", {"XDMF", "a:b.h5", "':'"}},
       {1, "export k.h5 -o x.xdmf", {"k.h5", "wallheat repair", "wallheat merge"}},
       {1, "export text", {path("text"), "HDF5"}},
-      {1, "compare r.h5 --data plans", {"r.h5", "HDF5", "CSV"}},
       {1, "compare r.csv bare.h5 --data plans", {"bare.h5", "HDF5", "CSV"}},
       {1,
        "compare plans/00001_domain.npy --data plans",

@@ -103,6 +103,7 @@ TEST(FieldPicture, DrawsConstantOrDivergedFields) {
 TEST(FieldPicture, LabelsRoomWithMeanWhenItFits) {
   RoomResult room;
   room.room = 1;
+  room.cells = 40 * 40;
   room.centre_row = 20;
   room.centre_col = 10;
   room.last_row = room.last_col = 39;
@@ -117,6 +118,24 @@ TEST(FieldPicture, LabelsRoomWithMeanWhenItFits) {
   EXPECT_THAT(picture.draw(PlotFormat::svg), HasSubstr(text));
   label.room_for_it = 2;
   EXPECT_THAT(picture.draw(PlotFormat::svg), Not(HasSubstr(text)));
+  EXPECT_THAT(rooms_panel("", {Grid<std::uint32_t>(40, 40, 1), 1}, {room}, 2000).labels,
+              testing::IsEmpty())
+      << "a room with fewer cells is not counted";
+}
+
+TEST(FieldPicture, LabelsRoomWithItsNameAsFarAsItFits) {
+  RoomResult room{.room = 3, .mean_temp = 17, .cells = 1600, .last_row = 39, .last_col = 39};
+  FieldPicture picture;
+  picture.panels = {
+      rooms_panel("", {Grid<std::uint32_t>(40, 40, 1), 1}, {room}, 1, {{3, "Reading room"}})};
+  FieldLabel& label = picture.panels.front().labels.at(0);
+  const auto drawn = [&](std::size_t cells) {
+    label.room_for_it = cells;
+    return picture.draw(PlotFormat::svg);
+  };
+  EXPECT_THAT(drawn(40), HasSubstr("Reading room: 17.0 °C"));
+  EXPECT_THAT(drawn(4), AllOf(HasSubstr("Reading room"), Not(HasSubstr("17.0 °C"))));
+  EXPECT_THAT(drawn(1), AllOf(Not(HasSubstr("Reading room")), HasSubstr(">3<")));
 }
 
 TEST(FieldPicture, DrawsColourBarForEachScale) {
