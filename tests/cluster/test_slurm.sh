@@ -121,7 +121,7 @@ for name in one-node many-nodes array; do
 done
 check "many nodes: workers of all eight nodes were ready" same 8 "$(grep '"event":"worker_ready"' many-nodes.jsonl | grep -o '"host":"n[0-9]"' | sort -u | wc -l)"
 # The list grows after the merge.
-grow() { submit grown --array 4 --take-over --cores 2 --running 2; job_over 300; }
+grow() { submit grown --array 4 --take-over --cores 2 --max-running 2; job_over 300; }
 all_plans=$plans plans=$scratch/grown
 cp -r "$all_plans" "$plans"
 head -n 12 "$all_plans/building_ids.txt" > "$plans/building_ids.txt"
