@@ -22,10 +22,9 @@
 #   WALLHEAT_SSH        command that connects to other hosts if there is no
 #                       scheduler (default: ssh)
 #   WALLHEAT_HEARTBEAT_TIMEOUT_S
-#                       seconds without a sign of life from rank 0 after which
-#                       this script ends the run (default: 300; twice as long
-#                       until the first one). Signs of life are a new FILE.status
-#                       and a journal that has grown.
+#                       seconds after which this script ends the run if rank 0
+#                       has neither replaced FILE.status nor appended to a journal
+#                       (default: 300; twice as long until it has done so once)
 #
 # Your own options of mpirun and OMPI_MCA_... variables take precedence over the
 # settings of this script. It excludes the network interfaces docker0 and virbr0,

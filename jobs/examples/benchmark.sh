@@ -9,7 +9,7 @@
 #   --timed N       number of plans; NumPy takes up to a minute per plan of 512 x 512 cells (default: 4)
 #   --threads N     number of processes or threads for "all cores"; 0: all cores (default: 0)
 # Set the environment variable PYTHON to a Python with NumPy, and with Numba if you want to time it (default: python3, or
-# else /usr/bin/python3), and CC to a C compiler (default: cc). What is not installed is left out.
+# else /usr/bin/python3), and CC to a C compiler (default: cc). Programs that are not installed are omitted.
 set -Eeuo pipefail
 # shellcheck source-path=SCRIPTDIR source=../steps.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../steps.sh"

@@ -43,8 +43,8 @@ own_name='' own_options=()
 if [ "$solver" != none ]; then
   [[ $solver == [A-Za-z]*=?* ]] || die "--solver requires NAME=COMMAND, not '$solver'"
   own_name=${solver%%=*}
-  case $own_name in NumPy | Numba | jacobi | fastforward | steady) die "--solver: $own_name is a name of the study; give another one" ;; esac
-  [[ $own_name =~ ^[A-Za-z0-9_-]+$ ]] || die "--solver: a name has letters, digits, - and _ only, not '$own_name'"
+  case $own_name in NumPy | Numba | jacobi | fastforward | steady) die "--solver: $own_name is a name of the study; choose another name" ;; esac
+  [[ $own_name =~ ^[A-Za-z0-9_-]+$ ]] || die "--solver: a name must consist of letters, digits, - and _, not '$own_name'"
   read -ra words <<< "${solver#*=}"
   for word in "${!words[@]}"; do
     [ ! -f "$started_in/${words[word]}" ] || words[word]=$started_in/${words[word]}

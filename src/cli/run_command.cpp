@@ -204,8 +204,8 @@ void choose_shard_and_end(RunOptions& run, const RunWords& words, RunScope scope
   run.job_warnings = job.warnings();
 }
 
-/// Only one solver runs on GPUs; selects the CPU for all others. A solver command uses GPUs if the
-/// user says so.
+/// Only one solver runs on GPUs; selects the CPU for all others. A solver command uses GPUs
+/// only with --device gpu.
 void choose_device(RunOptions& run) {
   const bool is_command = run.solve.solver.kind == SolverKind::command;
   if (is_command && run.device == DeviceChoice::automatic) run.device = DeviceChoice::cpu;

@@ -2,23 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <memory>
 
+#include "core/fnv1a.hpp"
 #include "core/input_file.hpp"
 #include "core/text.hpp"
-#include "plans/plan_source.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-std::uint64_t hash_of_bytes(std::span<const std::byte> bytes) {
-  std::vector<std::uint64_t> words(bytes.size() / sizeof(std::uint64_t) + 2);
-  words.back() = bytes.size();
-  if (!bytes.empty()) std::memcpy(words.data(), bytes.data(), bytes.size());
-  return combine_stamps(words);
-}
 
 /// Sets `files` and `version` of a command: a file that the command names as one of its words
 /// identifies the program, and so does each of `more_files`. Throws UsageError if a file cannot be
@@ -29,18 +21,16 @@ void identify_command(SolverCommand& command, const std::vector<std::string>& mo
   for (const std::string& word : command.words)
     if (std::filesystem::is_regular_file(word, unknown)) files.push_back(word);
   files.insert(files.end(), more_files.begin(), more_files.end());
-  std::string identity = command.line;
   for (const std::string& file : files) {
     try {
-      const std::string entry =
-          fmt::format("{} {:016x}", file, hash_of_bytes(read_input_file(file).bytes));
+      const std::string entry = fmt::format("{} {:016x}", file, fnv1a(read_input_file(file).bytes));
       command.files += (command.files.empty() ? "" : ", ") + entry;
     } catch (const InputError& error) {
-      throw UsageError(fmt::format("--solver-file: {}", error.what()));
+      throw UsageError(fmt::format("a file of the solver command: {}", error.what()));
     }
   }
-  identity += '\n' + command.files;
-  command.version = fmt::format("{:016x}", hash_of_bytes(std::as_bytes(std::span(identity))));
+  const std::string identity = command.line + '\n' + command.files;
+  command.version = fmt::format("{:016x}", fnv1a(std::as_bytes(std::span(identity))));
 }
 
 }  // namespace

@@ -9,8 +9,9 @@
 
 namespace wallheat {
 
-/// A member of a structure. A list may consist of another type to say more about each member, which
-/// must have `name` and `of`, too: PlanResult uses ResultColumn.
+/// A member of a structure. A list may consist of objects of another type that describe more of
+/// each member; this type must have `name` and `of`, too. The list of PlanResult consists of
+/// ResultColumn.
 template <class Structure, class Value>
 struct MemberOf {
   const char* name;

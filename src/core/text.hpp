@@ -113,7 +113,7 @@ std::optional<std::pair<First, Second>> parse_pair(char sign, std::string_view t
 /// valid character.
 [[nodiscard]] std::string_view first_character(std::string_view text);
 
-/// Returns the text with the letters of ASCII in lower case.
+/// Returns the text with the ASCII characters A to Z in lower case.
 [[nodiscard]] std::string to_lower(std::string_view text);
 
 /// Splits a text at each `mark`. Returns views into the text, one of them even if the text is

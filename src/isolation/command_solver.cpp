@@ -25,8 +25,8 @@
 namespace wallheat {
 namespace {
 
-constexpr const char* plan_name = "plan";  // of the files in the folder of the slot
-constexpr const char* field_name = "field.npy";
+constexpr const char* plan_name = "plan";        // of the files in the folder of the slot
+constexpr const char* field_name = "field.npy";  // in messages
 constexpr std::size_t max_quoted_bytes = 80;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -119,6 +119,10 @@ void CommandSolver::start() {
   next_start_s_ = seconds_since(start);
 }
 
+std::filesystem::path CommandSolver::field_path() const {
+  return process_->folder() / fmt::format("field-{}.npy", request_number_);
+}
+
 void CommandSolver::write_arrays(const FloorPlan& plan) {
   try {
     for (const auto& [file, bytes] : encode_plan_files(plan)) {
@@ -128,7 +132,8 @@ void CommandSolver::write_arrays(const FloorPlan& plan) {
       if (::ftruncate(array.fd(), static_cast<off_t>(bytes.size())) != 0)
         throw_system_error(array.path(), "be truncated", errno);
     }
-    remove_file(process_->folder() / field_name);
+    remove_file(field_path());
+    ++request_number_;
   } catch (const RunError& error) {
     throw InputSystemError(
         fmt::format("the arrays for the solver command cannot be stored: {}", error.what()));
@@ -176,7 +181,7 @@ Solution CommandSolver::request_solution(const FloorPlan& plan, const SolveParam
                  {"norm", to_string(limits.norm)},
                  {"max_iterations", limits.max_iterations},
                  {"spacing", limits.spacing},
-                 {"field", (process_->folder() / field_name).string()}}) +
+                 {"field", field_path().string()}}) +
       "\n");
   for (;;) {
     const std::string line = process_->receive();
@@ -204,9 +209,9 @@ Grid<double> CommandSolver::read_field(const FloorPlan& plan) const {
   const GridShape shape{plan.domain.rows, plan.domain.cols};
   Grid<double> field;
   try {
-    if (!file_exists(process_->folder() / field_name))
-      throw CommandFailure("the program wrote no field");
-    const InputFile file(process_->folder() / field_name);
+    // The reply may belong to an earlier request, so the program must be started again.
+    if (!file_exists(field_path())) throw BrokenProgram("the program wrote no field");
+    const InputFile file(field_path());
     const std::uint64_t max_bytes =
         npy::prefix_size + (shape.rows + 2) * (shape.cols + 2) * sizeof(double);
     if (file.size() > max_bytes)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,10 +43,14 @@ class CommandSolver : public Solver {
   [[nodiscard]] Solution request_solution(const FloorPlan& plan, const SolveParameters& limits,
                                           const SolveControl& control);
   [[nodiscard]] Grid<double> read_field(const FloorPlan& plan) const;
+  /// Returns the path of the field of the current request. Each request has another path, so that a
+  /// field that a program writes too late is never taken for that of the next plan.
+  [[nodiscard]] std::filesystem::path field_path() const;
 
   CommandLaunch launch_;
   std::unique_ptr<Solver> jacobi_;  // for steps from the field that the program returns
   std::string id_;
+  std::uint64_t request_number_ = 0;
   Times times_;
   double next_start_s_ = 0;  // Times::start_s of the next plan
   std::unique_ptr<CommandProcess> process_;

@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/fnv1a.hpp"
 #include "core/input_file.hpp"
 #include "core/interruption.hpp"
 #include "core/text.hpp"
@@ -74,12 +75,8 @@ std::uint64_t source_identity(const std::filesystem::path& path) {
   return combine_stamps(numbers);
 }
 
-/// Uses FNV-1a (http://www.isthe.com/chongo/tech/comp/fnv/).
 std::uint64_t combine_stamps(std::span<const std::uint64_t> numbers) {
-  std::uint64_t stamp = 0xcbf29ce484222325;
-  for (const std::byte byte : std::as_bytes(numbers))
-    stamp = (stamp ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
-  return stamp;
+  return fnv1a(std::as_bytes(numbers));
 }
 
 SharedPlanSource open_plan_source(const std::filesystem::path& path, ListingMode listing) {

@@ -90,7 +90,7 @@ class Coordinator {
   void emit_aborted_events();
   /// Returns the message for RunEnd::no_workers and RunEnd::solver_failed: why the last worker was
   /// lost or has left.
-  [[nodiscard]] const std::string& no_workers_reason() const {
+  [[nodiscard]] const std::string& failure_reason() const {
     return solver_failure_.empty() ? no_workers_reason_ : solver_failure_;
   }
   [[nodiscard]] const PlanQueue& queue() const { return queue_; }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/codec.hpp"
+#include "core/fnv1a.hpp"
 #include "core/result_columns.hpp"
 
 namespace wallheat {
@@ -43,11 +44,7 @@ std::uint64_t hash_result(const PlanResult& result, std::uint64_t field_hash) {
     columns(true, value);
   });
   columns(field_hash);
-  // FNV-1a: http://www.isthe.com/chongo/tech/comp/fnv/
-  std::uint64_t result_hash = 0xcbf29ce484222325;
-  for (const std::byte byte : columns.take())
-    result_hash = (result_hash ^ static_cast<std::uint64_t>(byte)) * 0x100000001b3;
-  return result_hash;
+  return fnv1a(columns.take());
 }
 
 }  // namespace wallheat

@@ -28,7 +28,7 @@ enum class PanelScale {
 
 /// A text on a field, centred on a cell.
 struct FieldLabel {
-  /// The first of these that fits into the available width is drawn; nothing if none fits.
+  /// The first of these that fits into the available width is drawn. If none fits, no text is.
   std::vector<std::string> texts;
   std::size_t row = 0;
   std::size_t col = 0;

@@ -437,7 +437,7 @@ Scaling scaling_to_one_worker(const std::vector<ScalingPoint>& points, const std
   const auto one = one_worker_seconds(points);
   if (!one)
     throw UsageError(fmt::format(
-        "speed-ups are relative to one worker, but there is no time of one worker; {}", hint));
+        "speed-ups are relative to one worker, but no time of one worker is known; {}", hint));
   return scaling_of("", points, *one);
 }
 

@@ -101,7 +101,7 @@ class CoordinatorLoop {
     if (end != RunEnd::finished) coordinator_.emit_aborted_events();
     finish_storing();
     if (end == RunEnd::no_workers || end == RunEnd::solver_failed)
-      throw RunError(coordinator_.no_workers_reason());
+      throw RunError(coordinator_.failure_reason());
     return end;
   }
 

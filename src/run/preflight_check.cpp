@@ -187,8 +187,9 @@ class PreflightCheck : Preparation {
   }
 
   /// Estimates the work and the time that it takes. Warns if it is too little for a job, on a core
-  /// of modest speed.
+  /// of modest speed. The time of a solver command is unknown.
   void check_work() {
+    if (options.solve.solver.kind == SolverKind::command) return;
     constexpr double modest_updates_per_s = 1e9;
     constexpr double worth_a_job_s = 60;
     const Work work = estimate_work_left();
@@ -239,7 +240,7 @@ class PreflightCheck : Preparation {
         !options.solve.solver.cpu_only_option().empty())
       return text;
     return text +
-           fmt::format(", {} with {}",
+           fmt::format(", {} and the start with {}",
                        duration_text(work.updates / h100_updates_per_s / static_cast<double>(gpus)),
                        gpus == 1 ? "a GPU as fast as an H100"
                                  : fmt::format("{} GPUs as fast as an H100", gpus));

@@ -97,11 +97,11 @@ TEST(Coordinator, ReportsReasonWhenNoWorkersRemain) {
   run.coordinator.on_bye(1, Bye{Bye::Cause::failed, "no solver anywhere", {}}, run.now_s);
   run.pass(161);
   EXPECT_EQ(run.coordinator.end(), RunEnd::no_workers);
-  EXPECT_THAT(run.coordinator.no_workers_reason(), Mentions({"rank 2", "180 s"}));
+  EXPECT_THAT(run.coordinator.failure_reason(), Mentions({"rank 2", "180 s"}));
   run.report(2, ready("n2"));  // after the timeout
   EXPECT_EQ(run.coordinator.end(), std::nullopt);
   run.coordinator.on_invalid_message(2, "another version", run.now_s);
-  EXPECT_THAT(run.coordinator.no_workers_reason(), Mentions({"rank 2", "n2", "another version"}));
+  EXPECT_THAT(run.coordinator.failure_reason(), Mentions({"rank 2", "n2", "another version"}));
   run.report(2, solved(0));
   EXPECT_FALSE(run.coordinator.queue().finished()) << "its results are ignored";
 }
@@ -196,7 +196,7 @@ TEST(Coordinator, EndsRunWhenSolverCommandFails) {
   run.coordinator.on_bye(1, Bye{Bye::Cause::solver_failed, "exit status 1", {}}, run.now_s);
   run.coordinator.on_bye(2, Bye{Bye::Cause::stop_requested, "stopped", {}}, run.now_s);
   EXPECT_EQ(run.coordinator.end(), RunEnd::solver_failed);
-  EXPECT_THAT(run.coordinator.no_workers_reason(), Mentions({"rank 1 on n1", "exit status 1"}));
+  EXPECT_THAT(run.coordinator.failure_reason(), Mentions({"rank 1 on n1", "exit status 1"}));
 }
 
 }  // namespace

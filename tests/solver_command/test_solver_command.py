@@ -85,6 +85,20 @@ SOUND = {
     "unknown_keys": "field(); reply(done=True, iterations=5, converged=True, mood='good', progress=None)",
 }
 
+# A program that replies at once, and writes the field of a plan when it has received the next request.
+LATE_PROGRAM = """
+import json, os, shutil
+requests = os.fdopen(int(os.environ["WALLHEAT_REQUESTS_FD"]))
+replies = os.fdopen(int(os.environ["WALLHEAT_REPLIES_FD"]), "w")
+print('{"ready": true}', file=replies, flush=True)
+previous = None
+for line in requests:
+    request = json.loads(line)
+    if previous:
+        shutil.copy(request["domain"], previous["field"])
+    previous = request
+    print('{"done": true, "converged": true}', file=replies, flush=True)
+"""
 NUMPY_PROGRAM = """
 import json, os
 import numpy as np
@@ -192,6 +206,16 @@ class SolverCommandTest(unittest.TestCase):
                 self.assertLess(len(log.splitlines()), 200)
                 self.assertLess(len(log), 100_000)
 
+    def test_does_not_take_a_late_field_for_that_of_the_next_plan(self):
+        # All plans have equal fixed cells, so the check of the fixed cells does not find the mistake.
+        for name in ("domain", "interior"):
+            for plan in range(2, 7):
+                shutil.copy(self.folder / f"plans/00001_{name}.npy", self.folder / f"plans/{plan:05}_{name}.npy")
+        (self.folder / "late.py").write_text(LATE_PROGRAM, encoding="utf-8")
+        _, log = self.run_command(f"{sys.executable} late.py", "--threads", 1, status=1)
+        self.expect_facts(["field", "3"], log)
+        self.assertEqual({row["status"] for row in self.rows().values()} & {"converged", "convergence_unknown"}, set())
+
     def test_logs_output_with_the_plan_id(self):
         _, log = self.run_command(self.program("print('an unusual wall', flush=True); " + ANSWER))
         self.assertRegex(log, "00003.*an unusual wall")
@@ -289,6 +313,12 @@ class SolverCommandTest(unittest.TestCase):
         self.run_command(self.program(setup=setup), "--cores-per-slot", 2, "--overwrite")
         self.assertEqual({file.read_text(encoding="utf-8")[-1] for file in self.folder.glob("cores-*")}, {"2"})
         self.assertEqual(len(list(self.folder.glob("cores-*"))), len(slots) // 2)
+
+    def test_check_predicts_no_time_of_a_program(self):
+        out, _ = self.wallheat("run", "--data", "plans", "--out", "out.h5", "--solver-command", self.program(), "--check=job")
+        self.assertNotIn("work ", out)
+        self.assertNotIn("not worth a job", out)
+        self.assertIn("ready", out)
 
     def test_stores_that_convergence_is_unknown(self):
         self.run_command(self.program("field(); reply(done=True)"))
