@@ -34,8 +34,8 @@ endif()
 # run path.
 list(APPEND CMAKE_PLATFORM_IMPLICIT_LINK_DIRECTORIES
      /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/hdf5/serial /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/openmpi/lib)
-set_target_properties(wallheat PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-install(TARGETS wallheat COMPONENT program)
+set_target_properties(wallheat wallheat-solver-process PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+install(TARGETS wallheat wallheat-solver-process COMPONENT program)
 set(shared_folder ${CMAKE_INSTALL_DATADIR}/wallheat)
 install(DIRECTORY configs DESTINATION ${shared_folder} COMPONENT program PATTERN packages EXCLUDE)
 install(PROGRAMS jobs/delayed-exit-ssh.sh jobs/find-wallheat.sh jobs/launch.sh jobs/lsf.sh jobs/requeue-on-host-loss.sh jobs/slurm.sh jobs/submit.sh jobs/take-over.sh

@@ -101,6 +101,13 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})
 wallheat_library(bench HOT LINK PUBLIC wallheat_node PRIVATE Threads::Threads)
 wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_view wallheat_plans)
+# A hash of the libraries that solve plans tells whether the programs wallheat and wallheat-solver-process fit together.
+set(solving_libraries wallheat_isolation wallheat_node wallheat_gpu wallheat_solve wallheat_plans wallheat_io wallheat_core)
+list(TRANSFORM solving_libraries REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)
+add_custom_command(OUTPUT build_id.cpp DEPENDS ${solving_libraries} src/build_id.cmake VERBATIM
+  COMMAND ${CMAKE_COMMAND} "-DLIBRARIES=${files}" -DOUTPUT=build_id.cpp -P ${PROJECT_SOURCE_DIR}/src/build_id.cmake)
+add_library(wallheat_build_id STATIC build_id.cpp)
+target_link_libraries(wallheat_isolation INTERFACE wallheat_build_id)
 
 wallheat_library(mpi WITHOUT "mpi_" LINK PUBLIC wallheat_queue)
 if(WALLHEAT_MPI)
@@ -127,3 +134,9 @@ find_package(Boost REQUIRED COMPONENTS program_options)
 wallheat_library(cli LINK PUBLIC wallheat_run PRIVATE wallheat_iterates Boost::program_options)
 add_executable(wallheat src/main.cpp)
 target_link_libraries(wallheat PRIVATE wallheat_cli)
+# Contains no code that needs MPI, HDF5, Boost, SQLite or spdlog, so that it does not load these libraries.
+add_executable(wallheat-solver-process src/solver_process_main.cpp)
+target_link_libraries(wallheat-solver-process PRIVATE wallheat_isolation)
+# The linker takes whole object files from a static library, so the files that this program needs are separate objects.
+set_source_files_properties(src/plans/drawing.cpp src/store/field_codec.cpp src/view/json.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+add_dependencies(wallheat wallheat-solver-process)

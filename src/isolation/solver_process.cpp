@@ -1,5 +1,6 @@
 #include "isolation/solver_process.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -23,8 +24,11 @@
 #include "core/program.hpp"
 #include "core/system_limits.hpp"
 #include "io/process_setup.hpp"
+#include "io/standard_streams.hpp"
+#include "isolation/build_id.hpp"
 #include "isolation/message_channel.hpp"
 #include "node/local_machine.hpp"
+#include "solve/gpu/device.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -180,8 +184,26 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
 int solver_process_command(const std::vector<std::string>&) {
   struct stat input {};
   if (::fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode))
-    throw UsageError("solver-process is an internal command that 'wallheat run' starts");
+    throw UsageError(fmt::format(
+        "solver-process is an internal command that 'wallheat run' starts ({})", build_id));
   return run_solver_process([](const SolveConfig& settings) { return open_device(settings); });
+}
+
+int solver_process_main(const std::vector<std::string>& arguments) {
+  enable_huge_page_heap();
+  disable_hwloc_plugins();
+  use_all_gpu_queues();
+  prepare_standard_streams();
+  raise_process_limits();
+  try {
+    return solver_process_command(arguments);
+  } catch (const UsageError& error) {
+    print_error("wallheat: {}", error.what());
+    return exit_usage;
+  } catch (const std::exception& error) {
+    print_error("wallheat: {}", exception_text(error));
+    return exit_failed;
+  }
 }
 
 }  // namespace wallheat

@@ -17,9 +17,13 @@ namespace wallheat {
 /// is invalid.
 int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open);
 
-/// Runs the command `wallheat solver-process`, which `wallheat run` starts. Returns an exit status.
-/// Throws UsageError if stdin is not a socket, because a user has started it. Ignores its
-/// arguments.
+/// Runs the command `wallheat solver-process`, which `wallheat run` starts if it does not find the
+/// program wallheat-solver-process of the same build. Returns an exit status. Throws UsageError if
+/// stdin is not a socket, because a user has started it. Ignores its arguments.
 int solver_process_command(const std::vector<std::string>& arguments);
+
+/// The main() of the program wallheat-solver-process: prepares this process, and then does the same
+/// as solver_process_command(). Prints errors to stderr.
+int solver_process_main(const std::vector<std::string>& arguments);
 
 }  // namespace wallheat

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/gpu_stats.hpp"
+#include "core/input_file.hpp"
 #include "core/machine.hpp"
 #include "io/child_process.hpp"
 #include "isolation/message_channel.hpp"
@@ -24,7 +25,16 @@ namespace wallheat {
 struct SolverProgram {
   std::string file = "/proc/self/exe";
   std::vector<std::string> arguments = {"solver-process"};
+  /// The file behind a `file` in /proc/self/fd.
+  std::shared_ptr<const FileDescriptor> open_file{};
 };
+
+/// Returns the program wallheat-solver-process in the folder of this program, which starts in less
+/// than half the time because it does not load MPI, HDF5 and Boost. Returns this program itself if
+/// that file does not exist, because only this program was copied; also, with a warning, if the
+/// file belongs to another build, whose results could differ. The file stays open, so that an
+/// update of wallheat during a run does not change the program of later solver processes.
+[[nodiscard]] SolverProgram find_solver_program();
 
 /// A message from the solver process with number `process`, or its end.
 struct ProcessEvent {

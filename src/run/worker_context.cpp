@@ -180,6 +180,7 @@ WorkerContext worker_context(const RunOptions& options, const Timeouts& timeouts
     return open_devices(options, machines, mine);
   };
   context.interrupted = stop_requested;
+  context.program = find_solver_program();
   context.heartbeat_interval_s = timeouts.heartbeat_interval_s();
   context.heartbeat_timeout_s = timeouts.rank0_timeout_s();
   return context;

@@ -79,6 +79,31 @@ TEST_F(RunEndToEndTest, GivesSameResultsForAnyRanksOrIsa) {
   }
 }
 
+TEST_F(RunEndToEndTest, SolverProcessLoadsNoMpiAndHdf5) {
+  const auto folder = std::filesystem::path(WALLHEAT_PROGRAM).parent_path();
+  // The dynamic loader lists the libraries of a program that is started with this variable.
+  const std::string list = "LD_TRACE_LOADED_OBJECTS=1 ";
+  const std::string loaded = shell(list + (folder / "wallheat-solver-process").string()).out;
+  EXPECT_THAT(loaded, HasSubstr("libc.so"));
+  for (const char* const library : {"libmpi", "libhdf5", "libboost", "libsqlite", "libspdlog"})
+    EXPECT_THAT(loaded, Not(HasSubstr(library)));
+}
+
+TEST_F(RunEndToEndTest, SolvesWithoutSolverProgramOfThisBuild) {
+  generate(3);
+  shell("mkdir bin; cp " WALLHEAT_PROGRAM " bin");
+  const std::string copy = "bin/wallheat run --data plans --out results.h5 ";
+  // The copy finds no other program beside it, and starts itself as the solver process.
+  const std::string alone = shell(copy).err;
+  EXPECT_THAT(alone, Not(HasSubstr("warning")));
+  EXPECT_THAT(last_counts(), ElementsAre("0", "3", "0"));
+  // A solver program of another build is not started.
+  shell("cp /bin/false bin/wallheat-solver-process");
+  const std::string foreign = shell(copy + "--overwrite").err;
+  EXPECT_THAT(foreign, Mentions({"bin/wallheat-solver-process", "another build"}));
+  EXPECT_THAT(last_counts(), ElementsAre("0", "3", "0"));
+}
+
 TEST_F(RunEndToEndTest, OmitsRankPrefixesAtTerminal) {
   generate(24, 200);  // long enough for both workers to become ready
   const std::string ranks = "$mpirun 3 run --data plans --out results.h5 ";
