@@ -101,7 +101,7 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})
 wallheat_library(bench HOT LINK PUBLIC wallheat_node PRIVATE Threads::Threads)
 wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_view wallheat_plans)
-# A hash of the libraries that solve plans tells whether the programs wallheat and wallheat-solver-process fit together.
+# A hash of the libraries that solve plans identifies a build: wallheat starts wallheat-solver-process only if both contain it.
 set(solving_libraries wallheat_isolation wallheat_node wallheat_gpu wallheat_solve wallheat_plans wallheat_io wallheat_core)
 list(TRANSFORM solving_libraries REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)
 add_custom_command(OUTPUT build_id.cpp DEPENDS ${solving_libraries} src/build_id.cmake VERBATIM

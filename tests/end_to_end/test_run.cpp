@@ -93,7 +93,7 @@ TEST_F(RunEndToEndTest, SolvesWithoutSolverProgramOfThisBuild) {
   generate(3);
   shell("mkdir bin; cp " WALLHEAT_PROGRAM " bin");
   const std::string copy = "bin/wallheat run --data plans --out results.h5 ";
-  // The copy finds no other program beside it, and starts itself as the solver process.
+  // The copy finds no other program in its folder, and starts itself as the solver process.
   const std::string alone = shell(copy).err;
   EXPECT_THAT(alone, Not(HasSubstr("warning")));
   EXPECT_THAT(last_counts(), ElementsAre("0", "3", "0"));
