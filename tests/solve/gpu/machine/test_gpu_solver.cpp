@@ -91,6 +91,13 @@ TEST(ClusterKernel, MatchesCpuForAnyArrivalOrder) {
   }
 }
 
+TEST(ClusterKernel, SendsEdgesForOtherBlocksFirst) {
+  const OnMachine gpu;
+  gpu.expect_bits_of_the_cpu(random_plan(120, 120, 97, 8), {1e-4, 5}, "two blocks");
+  EXPECT_GT(gpu.stream->machine.asynchronous_stores, 0);
+  EXPECT_EQ(gpu.stream->machine.delayed_stores, 0);
+}
+
 TEST_P(EmulatedKernelTest, KeepsPlansIndependent) {
   const FloorPlan plan = random_plan(37, 41, 80, 7);
   for (int repeat = 0; repeat < 2; ++repeat) {
