@@ -42,7 +42,7 @@ namespace gpu {
 void poll_until_done(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
                      const std::string& doing) {
   constexpr double shortest_s = 50e-6;
-  constexpr double longest_s = 1e-3;
+  constexpr double longest_s = 200e-6;
   double waited_s = 0;
   while (!is_done()) {
     if (waited_s >= device_timeout_s)

@@ -72,10 +72,10 @@ class Stream {
 constexpr double device_timeout_s = 30;
 
 /// Calls is_done() until it returns true, and sleep(seconds) between calls: for an eighth of the
-/// elapsed time, but at least 50 µs and at most 1 ms. So a wait takes little longer than the
-/// operation, and thirty streams that wait at the same time use little CPU time. Time in which the
-/// process was stopped does not count. Throws DeviceTimeout after device_timeout_s; `doing` is the
-/// operation, for the message.
+/// elapsed time, but at least 50 µs and at most 200 µs. So a wait takes little longer than the
+/// operation, and thirty streams that wait at the same time use a fraction of a core. Time in which
+/// the process was stopped does not count. Throws DeviceTimeout after device_timeout_s; `doing` is
+/// the operation, for the message.
 void poll_until_done(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
                      const std::string& doing);
 
