@@ -81,14 +81,20 @@ FloorPlan with_source(FloorPlan plan) {
 
 std::vector<KnownPlan> solve_known_plans() {
   const auto solver = make_jacobi_solver(available_isas().back());
+  const FloorPlan of_one_block = generate_floor_plan(1, 0, 88);
   const FloorPlan of_several_blocks = generate_floor_plan(1, 0, 256);
   std::vector<KnownPlan> known_plans;
-  for (const FloorPlan& plan :
-       {generate_floor_plan(1, 0, 40), of_several_blocks, with_source(of_several_blocks)})
+  const auto add = [&](const FloorPlan& plan, const SolveParameters& limits) {
+    known_plans.push_back({plan, limits, *solver->solve(plan, limits, {})});
+  };
+  for (const FloorPlan& plan : {of_one_block, of_several_blocks, with_source(of_several_blocks)}) {
     // With the first parameters, the check intervals are long; with the second, the iteration
     // converges within a check interval, so the solver must roll back.
-    for (const SolveParameters& limits : {SolveParameters{1e-4, 250}, SolveParameters{1.0, 250}})
-      known_plans.push_back({plan, limits, *solver->solve(plan, limits, {})});
+    add(plan, {1e-4, 250});
+    add(plan, {1.0, 250});
+  }
+  // Enough check intervals of the same length that the streaming kernel replays both recordings.
+  add(of_one_block, {0, 16 + 5 * 256});
   return known_plans;
 }
 

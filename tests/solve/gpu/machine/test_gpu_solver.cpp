@@ -175,6 +175,55 @@ TEST(GpuSolver, ContinuesAcrossKernelLaunches) {
   EXPECT_GT(reports, 1);
 }
 
+TEST(GpuSolver, ReplaysWindowsOfStreamedPlans) {
+  const OnMachine gpu(Kernel::streaming);
+  const MachineStream& stream = *gpu.stream;
+  constexpr auto iterations = std::int64_t{256} * 6;
+  const auto limits = [](double tolerance, Norm norm = Norm::max) {
+    return SolveParameters{.tolerance = tolerance, .max_iterations = iterations, .norm = norm};
+  };
+  gpu.expect_bits_of_the_cpu(room(40, 33), limits(0), "all windows have the same length");
+  EXPECT_EQ(stream.recordings_made, 2) << "for the fields that alternate";
+  EXPECT_EQ(stream.replays, 4) << "all windows of 256 sweeps except the first";
+  FloorPlan cooler = room(40, 33);
+  for (double& value : cooler.domain.cells) value *= 0.7;
+  gpu.expect_bits_of_the_cpu(cooler, limits(0), "another plan of the same shape");
+  EXPECT_EQ(stream.recordings_made, 2);
+  EXPECT_EQ(stream.replays, 8);
+  gpu.expect_bits_of_the_cpu(room(33, 40), limits(0), "another shape");
+  FloorPlan heated = room(33, 40);
+  heated.source = Grid<double>(33, 40, 0.01);
+  gpu.expect_bits_of_the_cpu(heated, limits(0), "a heat source");
+  EXPECT_EQ(stream.recordings_made, 6);
+  gpu.expect_bits_of_the_cpu(room(40, 33), limits(0, Norm::l2), "the 2-norm");
+  EXPECT_EQ(stream.recordings_made, 8);
+  const int replays = stream.replays;
+  // The last windows get shorter, or are rolled back and repeated sweep by sweep.
+  for (const double tolerance : {1e-2, 2e-3, 1e-3})
+    gpu.expect_bits_of_the_cpu(room(40, 33), limits(tolerance), std::to_string(tolerance));
+  EXPECT_GT(stream.replays, replays);
+}
+
+TEST(GpuSolver, KeepsFieldsApartInEveryWindow) {
+  const OnMachine gpu(Kernel::streaming);
+  const FloorPlan in_four_regions = room(60, 60);
+  for (const Norm norm : {Norm::max, Norm::l2})
+    for (const std::int64_t iterations : {1, 7, 8, 9, 15, 16, 17, 18, 25, 26})
+      gpu.expect_bits_of_the_cpu(in_four_regions,
+                                 {.tolerance = 0, .max_iterations = iterations, .norm = norm},
+                                 std::to_string(iterations));
+}
+
+TEST(GpuSolver, ForgetsRecordingThatFailed) {
+  const OnMachine gpu(Kernel::streaming);
+  const SolveParameters limits{0, std::int64_t{256} * 4};
+  gpu.expect_bits_of_the_cpu(room(20, 20), limits, "recorded");
+  gpu.stream->after_recording = [] { throw std::bad_alloc(); };
+  EXPECT_THROW((void)gpu.solver->solve(room(30, 20), limits, {}), std::bad_alloc);
+  gpu.stream->after_recording = {};
+  gpu.expect_bits_of_the_cpu(room(20, 20), limits, "the plan whose recording was replaced");
+}
+
 TEST(GpuSolver, ThrowsDeviceFaultForImpossibleResult) {
   for (const double spoilt : {25.001, -0.001, std::numeric_limits<double>::infinity(),
                               std::numeric_limits<double>::quiet_NaN()}) {
@@ -268,6 +317,15 @@ TEST_F(KernelVerificationTest, SelectsKernelThatSolvesCorrectly) {
       << "the last kernel must show that the device still works";
   EXPECT_THROW((void)proven(Kernel::streaming), DeviceFault);
   EXPECT_THROW((void)proven(Kernel::streaming, "it is broken"), DeviceFault);
+}
+
+TEST_F(KernelVerificationTest, CoversEachRecordingMoreThanOnce) {
+  const OnMachine gpu(Kernel::streaming);
+  for (const KnownPlan& known : solve_known_plans())
+    if (known.plan.domain.rows < 100)  // the others take long on the emulator
+      expect_same_bits(*gpu.solver->solve(known.plan, known.limits, {}), known.solution, "88 rows");
+  EXPECT_EQ(gpu.stream->recordings_made, Stream::recordings);
+  EXPECT_GE(gpu.stream->replays, 2 * Stream::recordings);
 }
 
 TEST_F(KernelVerificationTest, CoversBlocksHeatSourcesRollback) {
