@@ -132,24 +132,95 @@ TEST(GpuSolver, UsesFewestBlocksThatHoldPlan) {
   }
 }
 
-TEST(Tiling, AssignsTilesRowByRow) {
-  const FloorPlan plan = random_plan(64, 64, 100, 1);
-  const Tiling tiling(plan.interior, 24);  // 22 tiles of 64 in each of two blocks, 20 in the last
-  ASSERT_EQ(tiling.blocks(), 3U);
-  ASSERT_EQ(tiling.threads(), 32U);
-  std::vector<std::int32_t> neighbours(tiling.slots() * sides);
-  tiling.load_neighbours(neighbours.data());
-  const auto neighbour = [&](std::size_t slot, Side side) {
+TEST(ClusterKernel, MatchesCpuForEveryNumberOfBlocks) {
+  std::set<int> counts;
+  for (const auto& [name, plan] : {NamedPlan{"square", random_plan(88, 80, 97, 8)},
+                                   NamedPlan{"tall", random_plan(320, 24, 97, 8)},
+                                   NamedPlan{"wide", random_plan(24, 320, 97, 8)},
+                                   NamedPlan{"sparse", random_plan(90, 90, 2, 8)},
+                                   NamedPlan{"generated", generate_floor_plan(3, 1, 88)}}) {
+    const auto tiles = static_cast<int>(Tiling(plan.interior, 1).blocks());
+    for (int blocks = 1; blocks <= max_cluster_blocks; ++blocks) {
+      const OnMachine gpu;
+      gpu.stream->device.block_threads = (tiles + blocks - 1) / blocks;
+      gpu.expect_bits_of_the_cpu(plan, {1e-4, 9}, name + " in " + std::to_string(blocks));
+      counts.insert(gpu.stream->last_blocks);
+    }
+  }
+  for (int blocks = 1; blocks <= max_cluster_blocks; ++blocks)
+    EXPECT_TRUE(counts.contains(blocks)) << blocks;
+}
+
+/// The slots of a tiling, by the tile that is in them.
+struct Slots {
+  explicit Slots(const Tiling& tiling)
+      : count(tiling.slots()), threads(tiling.threads()), neighbours(count * sides) {
+    tiling.load_neighbours(neighbours.data());
+    std::vector<CellMask> interior(count);
+    tiling.load_interior(interior.data());
+    for (const CellMask mask : interior) is_tile.push_back(mask != 0);
+  }
+  [[nodiscard]] std::int32_t neighbour(std::size_t slot, Side side) const {
     return neighbours[slot * sides + side];
-  };
-  for (const std::size_t slot : {0U, 6U, 20U, 32U}) EXPECT_EQ(neighbour(slot, right), slot + 1);
-  EXPECT_EQ(neighbour(0, left), no_tile);
-  EXPECT_EQ(neighbour(0, down), 8);
-  EXPECT_EQ(neighbour(21, right), 32) << "in the next block";
-  EXPECT_EQ(neighbour(22, left), no_tile) << "a slot without a tile";
+  }
+  /// Returns the number of tiles of each block.
+  [[nodiscard]] std::vector<std::size_t> tiles_of_blocks() const {
+    std::vector<std::size_t> tiles(count / threads);
+    for (std::size_t slot = 0; slot < count; ++slot) tiles[slot / threads] += is_tile[slot] ? 1 : 0;
+    return tiles;
+  }
+  /// Returns the number of edges that blocks send to other blocks in a sweep.
+  [[nodiscard]] std::size_t remote_edges() const {
+    std::size_t edges = 0;
+    for (std::size_t edge = 0; edge < neighbours.size(); ++edge)
+      if (neighbours[edge] != no_tile &&
+          static_cast<std::size_t>(neighbours[edge]) / threads != edge / sides / threads)
+        ++edges;
+    return edges;
+  }
+
+  std::size_t count;
+  std::size_t threads;
+  std::vector<std::int32_t> neighbours;
+  std::vector<bool> is_tile{};
+};
+
+TEST(Tiling, MakesBlocksCompact) {
+  const FloorPlan plan = random_plan(64, 64, 100, 1);
+  const Tiling in_four(plan.interior, 16);
+  ASSERT_EQ(in_four.blocks(), 4U);
+  ASSERT_EQ(in_four.threads(), 32U) << "whole warps";
+  const Slots slots(in_four);
+  EXPECT_THAT(slots.tiles_of_blocks(), testing::Each(16));
+  EXPECT_EQ(slots.remote_edges(), 32U) << "four squares with two sides of four tiles; rows send 48";
+  for (const std::size_t slot : {0U, 6U, 14U, 32U})
+    EXPECT_EQ(slots.neighbour(slot, right), slot + 1) << "row-major order within a block";
+  EXPECT_EQ(slots.neighbour(0, down), 4);
+  EXPECT_EQ(slots.neighbour(0, left), no_tile);
+  EXPECT_EQ(slots.neighbour(16, left), no_tile) << "a slot without a tile";
   const Tiling in_one(plan.interior, 128);
   EXPECT_EQ(in_one.blocks(), 1U);
   EXPECT_EQ(in_one.threads(), 64U) << "no more warps than the tiles need";
+}
+
+TEST(Tiling, BalancesBlocksOfEveryShape) {
+  std::vector<NamedPlan> plans = awkward_plans();
+  for (const std::uint64_t index : {0, 1, 2})
+    plans.push_back({"generated", generate_floor_plan(3, index, 400)});
+  std::set<std::size_t> counts;
+  for (const auto& [name, plan] : plans) {
+    for (const std::size_t max_threads : {1, 3, 7, 32, 128}) {
+      const Tiling tiling(plan.interior, max_threads);
+      if (tiling.blocks() > max_cluster_blocks) continue;
+      counts.insert(tiling.blocks());
+      const std::vector<std::size_t> tiles = Slots(tiling).tiles_of_blocks();
+      const auto [least, most] = std::ranges::minmax(tiles);
+      EXPECT_LE(most - least, 1U) << name;
+      EXPECT_LE(most, max_threads) << name;
+      EXPECT_TRUE(least > 0 || tiling.blocks() == 1) << name;
+    }
+  }
+  EXPECT_GE(counts.size(), 8U) << "numbers of blocks that were tested";
 }
 
 TEST(GpuSolver, RejectsNonFiniteFieldBeforeUpload) {
