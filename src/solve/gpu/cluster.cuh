@@ -98,35 +98,37 @@ class ClusterThread {
   /// Writes a tile's edges into its neighbours' halos.
   __device__ void give(const double (&cells)[cluster_tile.cells()],
                        const Neighbour (&neighbours)[sides], int buffer) const {
+    // Edges for other blocks are sent first, because they need several hundred cycles to arrive.
+    // Meanwhile, this thread stores the edges for its own block.
+    if (distance(neighbours[left] | neighbours[right] | neighbours[up] | neighbours[down]) != 0) {
+      // These stores never overwrite a halo that its owner still reads, for the following reason.
+      //
+      // Neighbourhood is mutual, so no block is two sweeps ahead of a neighbour: a block stores
+      // into the same halo again only after it has waited for the edges of the sweep in between,
+      // and the owner of the halo sends its edge only after it has read that halo.
+      //
+      // The first part is documented: the wait has acquire semantics, and this store is later in
+      // program order. The second part is not documented: PTX does not order an asynchronous store
+      // after earlier loads of its thread. It follows from a data dependency: the two new values of
+      // a pair are sums that include the old pair, which was read from this very place of the halo,
+      // so they do not exist before that load has completed. The value of a fixed cell does not
+      // depend on the load; but then the loaded value is not used, so it does not matter from which
+      // sweep it is.
+      send_edges<cluster_tile>(cells, [&](Side side, int place, const auto& edge) {
+        const Neighbour to = neighbours[side];
+        if (distance(to) == 0) return;
+        const unsigned block = (blockIdx.x + distance(to)) % max_cluster_blocks;
+        const SharedAddress halo =
+            in_block(to - distance(to) + buffer * halo_bytes + offset(place), block);
+        const SharedAddress mbarrier = in_block(mbarrier_of(buffer), block);
+        for (const Pair& pair : edge) store_async(halo + offset(&pair - edge), pair, mbarrier);
+      });
+    }
     send_edges<cluster_tile>(cells, [&](Side side, int place, const auto& edge) {
       const Neighbour to = neighbours[side];
       if (distance(to) != 0 || to == nobody) return;
       const SharedAddress halo = to + buffer * halo_bytes + offset(place);
       for (const Pair& pair : edge) pair_at(halo + offset(&pair - edge)) = pair;
-    });
-    if (distance(neighbours[left] | neighbours[right] | neighbours[up] | neighbours[down]) == 0)
-      return;
-    // These stores never overwrite a halo that its owner still reads, for the following reason.
-    //
-    // Neighbourhood is mutual, so no block is two sweeps ahead of a neighbour: a block stores into
-    // the same halo again only after it has waited for the edges of the sweep in between, and the
-    // owner of the halo sends its edge only after it has read that halo.
-    //
-    // The first part is documented: the wait has acquire semantics, and this store is later in
-    // program order. The second part is not documented: PTX does not order an asynchronous store
-    // after earlier loads of its thread. It follows from a data dependency: the two new values of a
-    // pair are sums that include the old pair, which was read from this very place of the halo, so
-    // they do not exist before that load has completed. The value of a fixed cell does not depend
-    // on the load; but then the loaded value is not used, so it does not matter from which sweep it
-    // is.
-    send_edges<cluster_tile>(cells, [&](Side side, int place, const auto& edge) {
-      const Neighbour to = neighbours[side];
-      if (distance(to) == 0) return;
-      const unsigned block = (blockIdx.x + distance(to)) % max_cluster_blocks;
-      const SharedAddress halo =
-          in_block(to - distance(to) + buffer * halo_bytes + offset(place), block);
-      const SharedAddress mbarrier = in_block(mbarrier_of(buffer), block);
-      for (const Pair& pair : edge) store_async(halo + offset(&pair - edge), pair, mbarrier);
     });
   }
   /// Waits until the edges that the neighbours send for a sweep have arrived.

@@ -1,5 +1,6 @@
 #include <array>
 #include <chrono>
+#include <functional>
 #include <new>
 #include <thread>
 #include <utility>
@@ -30,6 +31,9 @@ class CudaStream final : public Stream {
     for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "creating an event");
   }
   ~CudaStream() override {
+    if (!shared_->has_timed_out)
+      for (const cudaGraphExec_t recording : recordings_)
+        if (recording != nullptr) (void)cudaGraphExecDestroy(recording);
     for (const cudaEvent_t event : events_) (void)cudaEventDestroy(event);
     (void)cudaStreamDestroy(stream_);
   }
@@ -78,6 +82,29 @@ class CudaStream final : public Stream {
           "launching the streaming kernel");
   }
 
+  void record(int recording, const std::function<void()>& launch) override {
+    select();
+    // Solvers record at any time. In the mode `global`, memory could not be allocated in any thread
+    // while one of them does; in this mode, only the recording thread must not allocate memory.
+    check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording launches");
+    cudaGraph_t captured = nullptr;
+    try {
+      launch();
+    } catch (...) {  // ends the recording, so that the stream can be destroyed
+      if (cudaStreamEndCapture(stream_, &captured) == cudaSuccess) (void)cudaGraphDestroy(captured);
+      throw;
+    }
+    check(cudaStreamEndCapture(stream_, &captured), "recording launches");
+    const std::unique_ptr<CUgraph_st, decltype(&cudaGraphDestroy)> graph(captured,
+                                                                         cudaGraphDestroy);
+    prepare(graph.get(), recordings_[static_cast<std::size_t>(recording)]);
+  }
+  void replay(int recording) override {
+    select();
+    check(cudaGraphLaunch(recordings_[static_cast<std::size_t>(recording)], stream_),
+          "launching recorded kernels");
+  }
+
   void wait() override {
     if (shared_->has_timed_out) throw DeviceTimeout("the GPU no longer responds");
     const auto start = std::chrono::steady_clock::now();
@@ -113,6 +140,21 @@ class CudaStream final : public Stream {
   /// Selects the device for the calling thread. CUDA stores the current device per thread.
   void select() const { check(cudaSetDevice(ordinal_), "selecting the device"); }
 
+  /// Makes a recording executable, in place of an earlier one. Preparing one takes far longer than
+  /// replacing the arguments of the earlier one, which is possible if both have the same number of
+  /// launches: nearly always, because most windows have the same length.
+  static void prepare(cudaGraph_t graph, cudaGraphExec_t& recording) {
+    if (recording != nullptr) {
+      cudaGraphExecUpdateResultInfo difference{};
+      const cudaError_t updated = cudaGraphExecUpdate(recording, graph, &difference);
+      if (updated == cudaSuccess) return;
+      if (updated != cudaErrorGraphExecUpdateFailure) check(updated, "updating recorded launches");
+      (void)cudaGetLastError();  // clears the error, so that the next call does not report it
+      check(cudaGraphExecDestroy(std::exchange(recording, nullptr)), "replacing recorded launches");
+    }
+    check(cudaGraphInstantiate(&recording, graph, 0), "preparing recorded launches");
+  }
+
   [[nodiscard]] bool is_done() const {
     const cudaError_t status = cudaStreamQuery(stream_);
     if (status == cudaErrorNotReady) return false;
@@ -132,6 +174,7 @@ class CudaStream final : public Stream {
   std::int32_t number_ = shared_->streams++;
   cudaStream_t stream_ = nullptr;
   std::array<cudaEvent_t, moments> events_{};
+  std::array<cudaGraphExec_t, recordings> recordings_{};  ///< null: not recorded so far
   double waited_s_ = 0;  ///< time in wait() since the point `begun` was last marked
 };
 

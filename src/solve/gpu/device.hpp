@@ -102,9 +102,9 @@ class GpuDevice {
 };
 
 /// Opens a GPU by its CUDA index in this process, and verifies its kernels with generated plans
-/// against the reference solver. If only the cluster kernel fails, calls warn() and uses the
-/// streaming kernel. Throws DeviceFault if the device or its streaming kernel fails, and RunError
-/// if this build or node has no such GPU.
+/// against the CPU. If only the cluster kernel fails, calls warn() and uses the streaming kernel.
+/// Throws DeviceFault if the device or its streaming kernel fails, and RunError if this build or
+/// node has no such GPU.
 [[nodiscard]] std::shared_ptr<GpuDevice> open_gpu(
     int ordinal, const std::function<void(const std::string&)>& warn);
 

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <future>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/kernels.hpp"
@@ -75,6 +77,10 @@ Description describe(int ordinal) {
 class CudaDevice final : public gpu::DeviceWithKernels {
  public:
   CudaDevice(int ordinal, const std::function<void(const std::string&)>& warn) : ordinal_(ordinal) {
+    // CUDA needs some tenths of a second to initialize a device. Meanwhile, a thread solves the
+    // plans with which the kernels are verified.
+    std::future<std::vector<gpu::KnownPlan>> known_plans =
+        std::async(std::launch::async, gpu::solve_known_plans);
     // Threads that wait for the GPU block, so that their cores are free for threads that read plans
     // and store results.
     gpu::check(cudaInitDevice(ordinal, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid),
@@ -82,7 +88,7 @@ class CudaDevice final : public gpu::DeviceWithKernels {
     gpu::check(cudaSetDevice(ordinal), "initializing");
     capacity_ = gpu::prepare_kernels();
     proven_ = gpu::select_verified_kernel(
-        [this](gpu::Kernel kernel) { return make_solver(kernel); }, warn);
+        known_plans.get(), [this](gpu::Kernel kernel) { return make_solver(kernel); }, warn);
   }
 
   [[nodiscard]] bool has_clusters() const override { return capacity_.max_cluster_blocks > 0; }

@@ -99,6 +99,8 @@ struct StreamingKernelArgs {
   const double* terms = nullptr;  ///< source_terms(), same shape; null if there is no heat source
   double* to = nullptr;           ///< the same shape; only tiles with interior cells are written
   std::int32_t sweeps = 0;        ///< from 1 to max_sweeps_per_launch
+
+  bool operator==(const StreamingKernelArgs&) const = default;
 };
 
 }  // namespace wallheat::gpu

@@ -1,6 +1,7 @@
 #include "solve/gpu/solver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -90,6 +91,22 @@ bool obeys_maximum_principle(const Grid<double>& answer, const Grid<double>& sta
                        " MiB of GPU memory, but the GPU has " + what_there_is +
                        "; solve it on a CPU (--device cpu)");
 }
+
+/// Sweeps that launches of the streaming kernel make without a wait in between.
+struct StreamingSweeps {
+  StreamingKernelArgs first{};  ///< arguments of the first launch, which writes to first.to
+  double* other = nullptr;      ///< field to which every second launch writes
+  std::int64_t count = 0;       ///< number of sweeps
+  std::size_t regions = 0;
+  unsigned long long* largest_change = nullptr;  ///< set by the last launch; in device memory
+
+  [[nodiscard]] std::int64_t launches() const {
+    return (count + max_sweeps_per_launch - 1) / max_sweeps_per_launch;
+  }
+  /// Returns the field to which the last launch writes.
+  [[nodiscard]] double* result() const { return launches() % 2 == 1 ? first.to : other; }
+  bool operator==(const StreamingSweeps&) const = default;
+};
 
 class SolverOnStream final : public GpuSolver {
  public:
@@ -244,32 +261,43 @@ class SolverOnStream final : public GpuSolver {
     stream_->copy(region_list.in(device), regions.data(), regions.size() * sizeof(std::int32_t));
     stream_->mark(uploaded);
     auto* const largest_change = change.in(device);
-    StreamingKernelArgs streamed{.tile_rows_count = static_cast<std::int32_t>(mask.rows),
-                                 .tile_cols_count = static_cast<std::int32_t>(mask.cols),
-                                 .interior = interior.in(device),
-                                 .regions = region_list.in(device),
-                                 .terms = has_source ? source.in(device) : nullptr};
+    StreamingSweeps sweeps{.first = {.tile_rows_count = static_cast<std::int32_t>(mask.rows),
+                                     .tile_cols_count = static_cast<std::int32_t>(mask.cols),
+                                     .interior = interior.in(device),
+                                     .regions = region_list.in(device),
+                                     .terms = has_source ? source.in(device) : nullptr},
+                           .regions = regions.size(),
+                           .largest_change = largest_change};
+    std::int64_t previous_window = 0;
     while (!convergence.finished()) {
+      if (is_stopped(control)) return false;
+      // The first and the last windows of an iteration are short. Most others have the same length.
+      const std::int64_t window = convergence.sweeps_to_next_check();
+      const bool recurs = window == previous_window;
+      previous_window = window;
       // The sweeps start from `current`, which is kept for a rollback, and alternate between the
       // other two fields.
-      streamed.from = current;
+      sweeps.first.from = current;
+      sweeps.first.to = others[0];
+      sweeps.other = others[1];
+      sweeps.count = window;
       stream_->clear(largest_change, sizeof *largest_change);
-      for (std::int64_t remaining = convergence.sweeps_to_next_check(); remaining > 0;) {
-        if (is_stopped(control)) return false;
-        streamed.to = streamed.from == others[0] ? others[1] : others[0];
+      if (norm == Norm::l2) {
         // The 2-norm needs the fields before and after the last sweep, which is therefore launched
         // separately.
-        const std::int64_t most =
-            norm == Norm::l2 ? std::max<std::int64_t>(remaining - 1, 1) : remaining;
-        streamed.sweeps =
-            static_cast<std::int32_t>(std::min<std::int64_t>(most, max_sweeps_per_launch));
-        remaining -= streamed.sweeps;
-        if (remaining == 0 && norm == Norm::l2) fetch(streamed.from, before_);
-        stream_->run_streaming(regions.size(), streamed, remaining == 0 ? largest_change : nullptr);
-        streamed.from = streamed.to;
+        if (window > 1) {
+          sweeps.count = window - 1;
+          enqueue(sweeps, recurs);
+          sweeps.first.from = sweeps.result();
+          if (sweeps.first.from == sweeps.first.to) std::swap(sweeps.first.to, sweeps.other);
+          sweeps.count = 1;
+        }
+        fetch(sweeps.first.from, before_);
       }
+      enqueue(sweeps, recurs);
+      double* const result = sweeps.result();
       stream_->mark(computed);
-      if (norm == Norm::l2) fetch(streamed.to, after_);
+      if (norm == Norm::l2) fetch(result, after_);
       stream_->copy(host, largest_change, sizeof *largest_change);
       stream_->wait();
       unsigned long long bits = 0;
@@ -278,7 +306,7 @@ class SolverOnStream final : public GpuSolver {
                                ? std::bit_cast<double>(bits)
                                : l2_distance_in_plan_order(after_, before_, has_source);
       if (!convergence.accept(delta)) continue;
-      std::swap(current, streamed.to == others[0] ? others[0] : others[1]);
+      std::swap(current, result == others[0] ? others[0] : others[1]);
       if (control.progress) control.progress(convergence.iterations(), delta);
     }
     fetch(current, solution.field);
@@ -286,6 +314,36 @@ class SolverOnStream final : public GpuSolver {
     stream_->wait();
     take_times(Kernel::streaming, regions.size(), region_threads);
     return true;
+  }
+
+  /// Enqueues sweeps. If `recurs`, later windows of this plan, or of other plans with the same
+  /// shape and number of regions, probably have the same arguments. Then the launches are recorded,
+  /// so that one call to the driver enqueues all of them.
+  void enqueue(const StreamingSweeps& sweeps, bool recurs) {
+    if (!recurs || sweeps.launches() == 1) return launch(sweeps);
+    auto* recorded = std::ranges::find(recorded_, sweeps);
+    if (recorded == recorded_.end()) {
+      recorded = &recorded_[next_recording_];
+      next_recording_ = (next_recording_ + 1) % recorded_.size();
+      *recorded = {};  // remains if record() fails
+      stream_->record(static_cast<int>(recorded - recorded_.begin()), [&] { launch(sweeps); });
+      *recorded = sweeps;
+    }
+    stream_->replay(static_cast<int>(recorded - recorded_.begin()));
+  }
+  void launch(const StreamingSweeps& sweeps) {
+    StreamingKernelArgs args = sweeps.first;
+    double* const targets[2] = {sweeps.first.to, sweeps.other};
+    std::int64_t remaining = sweeps.count;
+    for (int launch = 0; remaining > 0; ++launch) {
+      args.to = targets[launch % 2];
+      args.sweeps =
+          static_cast<std::int32_t>(std::min<std::int64_t>(remaining, max_sweeps_per_launch));
+      remaining -= args.sweeps;
+      stream_->run_streaming(sweeps.regions, args,
+                             remaining == 0 ? sweeps.largest_change : nullptr);
+      args.from = args.to;
+    }
   }
 
   /// Returns true if a stop was requested. Waits for the operations in the stream first, because
@@ -321,6 +379,8 @@ class SolverOnStream final : public GpuSolver {
   Kernel kernel_;
   Buffer device_;  // declared after stream_, so that it is released before the stream
   Buffer pinned_;
+  std::array<StreamingSweeps, Stream::recordings> recorded_{};  ///< contents of the recordings
+  std::size_t next_recording_ = 0;                              ///< the older one
   Grid<double> before_;  ///< field before a sweep, for the 2-norm
   Grid<double> after_;   ///< field after this sweep
 };

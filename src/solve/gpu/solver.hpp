@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "solve/gpu/device.hpp"
 #include "solve/gpu/stream.hpp"
@@ -21,12 +22,23 @@ inline constexpr std::array every_kernel{Kernel::cluster, Kernel::streaming};
 [[nodiscard]] std::unique_ptr<GpuSolver> make_gpu_solver(std::unique_ptr<Stream> stream,
                                                          Kernel kernel);
 
-/// Verifies the kernels of a device on three generated plans: a cluster of one block and one of
-/// several blocks, and streaming with and without a heat source. Returns the kernel to use:
-/// `streaming`, after calling warn() with the reason, if a result of the cluster kernel is not
-/// bit-identical to that of the reference solver. Throws DeviceFault if a result of the streaming
-/// kernel is not, or if the device fails.
+/// A plan, and its solution by the CPU.
+struct KnownPlan {
+  FloorPlan plan;
+  SolveParameters limits;
+  Solution solution;
+};
+
+/// Solves the plans with which kernels are verified, by the vectorised solver of the CPU: plans
+/// that occupy one block and several blocks of a cluster, and one with a heat source.
+[[nodiscard]] std::vector<KnownPlan> solve_known_plans();
+
+/// Verifies the kernels of a device on known plans. Returns the kernel to use: `streaming`, after
+/// calling warn() with the reason, if a result of the cluster kernel is not bit-identical to that
+/// of the CPU. Throws DeviceFault if a result of the streaming kernel is not, or if the device
+/// fails.
 [[nodiscard]] Kernel select_verified_kernel(
+    const std::vector<KnownPlan>& known_plans,
     const std::function<std::unique_ptr<Solver>(Kernel)>& make_solver,
     const std::function<void(const std::string&)>& warn);
 

@@ -56,6 +56,19 @@ class Stream {
   virtual void run_streaming(std::size_t regions, const StreamingKernelArgs& plan,
                              unsigned long long* largest_change) = 0;
 
+  /// Number of recordings that a stream stores. Two are enough for the streaming kernel, because
+  /// the fields that a window of sweeps reads and writes alternate from window to window.
+  static constexpr int recordings = 2;
+  /// Calls launch(), and records the streaming kernels that it launches on this stream, instead of
+  /// executing them. launch() must not call other functions of the stream, and the stream must have
+  /// executed these kernels before, because CUDA loads a kernel at its first launch, which may be
+  /// impossible during a recording. The recording has this number, from 0 to recordings - 1, and
+  /// replaces an earlier one.
+  virtual void record(int recording, const std::function<void()>& launch) = 0;
+  /// Enqueues the kernels of a recording, with the arguments that they were recorded with. Takes
+  /// about as long as one launch.
+  virtual void replay(int recording) = 0;
+
   virtual void wait() = 0;
 
   /// Records a point in time after the operations so far. If a point is recorded several times, the
@@ -72,10 +85,10 @@ class Stream {
 constexpr double device_timeout_s = 30;
 
 /// Calls is_done() until it returns true, and sleep(seconds) between calls: for an eighth of the
-/// elapsed time, but at least 50 µs and at most 1 ms. So a wait takes little longer than the
-/// operation, and thirty streams that wait at the same time use little CPU time. Time in which the
-/// process was stopped does not count. Throws DeviceTimeout after device_timeout_s; `doing` is the
-/// operation, for the message.
+/// elapsed time, but at least 50 µs and at most 200 µs. So a wait takes little longer than the
+/// operation, and thirty streams that wait at the same time use a fraction of a core. Time in which
+/// the process was stopped does not count. Throws DeviceTimeout after device_timeout_s; `doing` is
+/// the operation, for the message.
 void poll_until_done(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
                      const std::string& doing);
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "solve/gpu/device_plan.hpp"
@@ -26,15 +27,20 @@ struct TileMask {
 /// cells: for each the index in mask.interior of the first tile of its core.
 [[nodiscard]] std::vector<std::int32_t> regions_with_rooms(const TileMask& mask);
 
-/// The tiles of a plan that contain interior cells, in row-major order, and their distribution to
-/// the threads of a cluster. Each thread of a block is a slot for one tile. All blocks have the
-/// same number of tiles except for the last.
+/// The tiles of a plan that contain interior cells, and their distribution to the threads of a
+/// cluster. Each thread of a block is a slot for one tile. The numbers of tiles of two blocks
+/// differ by at most one.
 class Tiling {
  public:
   /// Distributes the tiles to the smallest number of blocks with at most `max_threads` threads,
-  /// each with as many warps as its tiles need. The row-major order makes the edges that a warp
-  /// sends adjacent in the halos of its neighbours, so that nearly all are in different banks of
-  /// shared memory.
+  /// each with as many warps as its tiles need. If these are more than max_cluster_blocks blocks,
+  /// only blocks() may be called.
+  ///
+  /// The blocks are found by recursive bisection: the tiles are divided among one half of the
+  /// blocks and the other, along the shorter side of their bounding box. So blocks are compact, and
+  /// have to send half as many edges to other blocks as if they consisted of rows of tiles. Within
+  /// a block, the tiles have row-major order, which makes most edges that a warp sends adjacent in
+  /// the halos of its neighbours, so that nearly all are in different banks of shared memory.
   Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t max_threads);
 
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
@@ -57,22 +63,22 @@ class Tiling {
 
  private:
   struct Tile {
-    std::size_t row;  ///< row of its first cell in the plan
-    std::size_t col;  ///< column of its first cell
-    CellMask interior;
-    std::int32_t neighbours[sides];  ///< indices of tiles, or no_tile
+    std::size_t row = 0;  ///< row of its first cell in the plan
+    std::size_t col = 0;  ///< column of its first cell
+    CellMask interior = 0;
+    std::size_t slot = 0;
+    std::int32_t neighbours[sides]{};  ///< slots, or no_tile
   };
 
-  [[nodiscard]] std::size_t slot_of(std::size_t tile) const {
-    return tile / tiles_of_block_ * threads_ + tile % tiles_of_block_;
-  }
+  /// Assigns slots of `blocks` blocks, beginning with `first_block`, to these tiles, which are
+  /// indices in ascending order. Changes their order.
+  void distribute(std::span<std::uint32_t> tiles, std::size_t first_block, std::size_t blocks);
   /// Calls copy(row, column, offset in the slots' cells, number of cells) for each row of each tile
   /// that is inside a plan with `rows` rows and `cols` columns.
   template <class Copy>
   void for_each_row(std::size_t rows, std::size_t cols, const Copy& copy) const;
 
-  std::vector<Tile> tiles_;
-  std::size_t tiles_of_block_ = 1;
+  std::vector<Tile> tiles_;  ///< in row-major order
   std::size_t blocks_ = 0;
   std::size_t threads_ = 0;
 };

@@ -40,6 +40,7 @@ struct Thread {
   const std::uint32_t* awaited = nullptr;  ///< the thread waits until this value changes
   std::uint32_t awaited_was = 0;
   std::uint32_t exchanges = 0;
+  bool has_stored_locally = false;  ///< into its own block, since its last barrier
 };
 
 struct Warp {
@@ -100,6 +101,7 @@ struct Launch {
     swapcontext(&thread->context, &scheduler);
   }
   void await(Barrier& barrier, std::size_t of) {
+    thread->has_stored_locally = false;
     if (++barrier.arrived < of) return await(barrier.passed);
     barrier.arrived = 0;
     ++barrier.passed;
@@ -136,6 +138,7 @@ struct Launch {
   std::vector<PendingStore> pending_stores;
   unsigned slowness;  ///< on average one of this number of pending stores arrives per step
   std::int64_t asynchronous_stores = 0;
+  std::int64_t delayed_stores = 0;
   Thread* thread = nullptr;  ///< the running thread
   ucontext_t scheduler{};
   std::exception_ptr error;
@@ -265,6 +268,7 @@ void Machine::run(const Blocks& blocks, const std::function<void()>& kernel) {
     running = &launch;
     launch.run();
     asynchronous_stores += launch.asynchronous_stores;
+    delayed_stores += launch.delayed_stores;
   }
 }
 
@@ -304,6 +308,7 @@ SharedAddress shared_address(const void* pointer) {
 }
 
 Pair& pair_at(SharedAddress address) {
+  running->thread->has_stored_locally = true;
   return *reinterpret_cast<Pair*>(running->memory_at(address, sizeof(Pair)));
 }
 
@@ -347,13 +352,14 @@ bool have_arrived(SharedAddress mbarrier, std::uint32_t parity) {
 void store_async(SharedAddress to, Pair pair, SharedAddress mbarrier) {
   if (to >> address_bits != mbarrier >> address_bits)
     running->fail("stores in one block and signals an mbarrier of another");
-  Pair* const memory = &pair_at(to);
+  auto* const memory = reinterpret_cast<Pair*>(running->memory_at(to, sizeof(Pair)));
   running->check_is_running(running->block_of(memory));
   Arrivals& arrivals = running->arrivals_at(mbarrier);
   if (!arrivals.is_visible)
     running->fail("signals an mbarrier that is not visible to other blocks");
   running->pending_stores.push_back({memory, pair, &arrivals});
   ++running->asynchronous_stores;
+  if (running->thread->has_stored_locally) ++running->delayed_stores;
 }
 
 }  // namespace wallheat::gpu

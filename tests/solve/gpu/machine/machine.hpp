@@ -40,6 +40,9 @@ class Machine {
   void run(const Blocks& blocks, const std::function<void()>& kernel);
 
   std::int64_t asynchronous_stores = 0;
+  /// Number of asynchronous stores before which their thread, since its last barrier, stored into
+  /// its own block. They arrive later than necessary.
+  std::int64_t delayed_stores = 0;
 
  private:
   std::mt19937_64 random_;

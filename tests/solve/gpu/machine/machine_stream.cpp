@@ -42,6 +42,11 @@ void MachineStream::run_cluster(int blocks, int threads, const ClusterKernelArgs
 
 void MachineStream::run_streaming(std::size_t regions, const StreamingKernelArgs& plan,
                                   unsigned long long* largest_change) {
+  if (current_ != nullptr) {
+    current_->push_back([=, this] { run_streaming(regions, plan, largest_change); });
+    return;
+  }
+  work_is_out = true;
   ++streaming_launches;
   const bool has_source = plan.terms != nullptr;
   machine.run({static_cast<int>(regions), region_threads, 0, false}, [&] {
@@ -52,6 +57,20 @@ void MachineStream::run_streaming(std::size_t regions, const StreamingKernelArgs
       has_source ? streaming_kernel<true, true>(plan, largest_change)
                  : streaming_kernel<true, false>(plan, largest_change);
   });
+}
+
+void MachineStream::record(int recording, const std::function<void()>& launch) {
+  ++recordings_made;
+  current_ = &recorded_.at(static_cast<std::size_t>(recording));
+  current_->clear();
+  launch();
+  current_ = nullptr;
+  if (after_recording) after_recording();
+}
+
+void MachineStream::replay(int recording) {
+  ++replays;
+  for (const auto& launch : recorded_.at(static_cast<std::size_t>(recording))) launch();
 }
 
 }  // namespace wallheat::gpu

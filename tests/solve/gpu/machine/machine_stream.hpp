@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -26,6 +27,8 @@ class MachineStream final : public Stream {
   void run_cluster(int blocks, int threads, const ClusterKernelArgs& plan) override;
   void run_streaming(std::size_t regions, const StreamingKernelArgs& plan,
                      unsigned long long* largest_change) override;
+  void record(int recording, const std::function<void()>& launch) override;
+  void replay(int recording) override;
   void wait() override { work_is_out = false; }
   void mark(TimingPoint moment) override { marks.push_back(moment); }
 
@@ -36,11 +39,19 @@ class MachineStream final : public Stream {
                       .memory_bytes = std::size_t{64} << 20};
   std::size_t free_bytes = ~std::size_t{0};  ///< free device memory
   std::function<void(const ClusterKernelArgs&)> after_cluster{};
+  std::function<void()> after_recording{};
   int last_blocks = 0;  ///< number of blocks of the last cluster; 0: none was launched
   int streaming_launches = 0;
+  int recordings_made = 0;
+  int replays = 0;
   int allocations = 0;  ///< number of allocations of device memory and of pinned memory
   std::vector<TimingPoint> marks{};
   bool work_is_out = false;  ///< an operation was enqueued since the last wait()
+
+ private:
+  using Recording = std::vector<std::function<void()>>;
+  std::array<Recording, recordings> recorded_{};
+  Recording* current_ = nullptr;  ///< null: launches are executed
 };
 
 }  // namespace wallheat::gpu
