@@ -37,10 +37,11 @@ class Tiling {
   /// only blocks() may be called.
   ///
   /// The blocks are found by recursive bisection: the tiles are divided among one half of the
-  /// blocks and the other, along the shorter side of their bounding box. So blocks are compact, and
-  /// have to send half as many edges to other blocks as if they consisted of rows of tiles. Within
-  /// a block, the tiles have row-major order, which makes most edges that a warp sends adjacent in
-  /// the halos of its neighbours, so that nearly all are in different banks of shared memory.
+  /// blocks and the other, so that the longer side of their bounding box is cut. So blocks are
+  /// compact, and have to send half as many edges to other blocks as if they consisted of rows of
+  /// tiles. Within a block, the tiles have row-major order, which makes most edges that a warp
+  /// sends adjacent in the halos of its neighbours, so that nearly all are in different banks of
+  /// shared memory.
   Tiling(const Grid<std::uint8_t>& plan_interior, std::size_t max_threads);
 
   [[nodiscard]] std::size_t blocks() const { return blocks_; }
