@@ -19,6 +19,8 @@
 #include "io/files.hpp"
 #include "io/process_setup.hpp"
 #include "solve/convergence.hpp"
+#include "solve/cpu/jacobi.hpp"
+#include "solve/isa.hpp"
 #include "solve/norms.hpp"
 #include "view/json.hpp"
 
@@ -84,19 +86,19 @@ void require_fixed_cells(const FloorPlan& plan, const Grid<double>& field) {
 }
 
 /// Computes the delta of a Jacobi iteration from the field of the solution, and from the decay of
-/// delta over some further iterations an error estimate.
+/// delta over some further iterations an error estimate. `jacobi` makes its first convergence check
+/// in the first sweep.
 void judge(const FloorPlan& plan, const SolveParameters& limits, Solver& jacobi,
            Solution& solution) {
   constexpr std::int64_t further_iterations = 16;
+  SolveParameters some = limits;
+  some.tolerance = 0;
+  some.max_iterations = 1 + further_iterations;
   FloorPlan continued{std::move(solution.field), plan.interior, plan.source};
-  const auto delta_after = [&](std::int64_t iterations) {
-    SolveParameters some = limits;
-    some.tolerance = 0;
-    some.max_iterations = iterations;
-    return jacobi.solve(continued, some, {})->last_delta;
+  const auto take_first = [&](std::int64_t iterations, double delta) {
+    if (iterations == 1) solution.last_delta = delta;
   };
-  solution.last_delta = delta_after(1);
-  const double later_delta = delta_after(1 + further_iterations);
+  const double later_delta = jacobi.solve(continued, some, {{}, take_first})->last_delta;
   solution.field = std::move(continued.domain);
   solution.error_estimate = per_cell_estimate(
       solution.last_delta + estimate_error(solution.last_delta, later_delta, -further_iterations),
@@ -106,7 +108,7 @@ void judge(const FloorPlan& plan, const SolveParameters& limits, Solver& jacobi,
 }  // namespace
 
 CommandSolver::CommandSolver(const SolverOptions& options, CommandLaunch launch)
-    : launch_(std::move(launch)), jacobi_(make_jacobi_solver(options.isa)) {
+    : launch_(std::move(launch)), jacobi_(make_jacobi_solver(kernels_for(options.isa).sweeps, 1)) {
   launch_.words = options.command.words;
   start();
 }
