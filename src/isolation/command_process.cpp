@@ -7,7 +7,6 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,14 +57,9 @@ struct ProgramEnd {
 };
 
 std::string describe_end(const ProgramEnd& end, const std::string& program) {
-  if (end.exec_error != 0)
-    return fmt::format("cannot be started: {}: {}", program, system_error_text(end.exec_error));
-  if (!WIFSIGNALED(end.wait_status))
-    return fmt::format("ended with exit status {}", WEXITSTATUS(end.wait_status));
-  const int signal = WTERMSIG(end.wait_status);
-  return "was killed by " + (signal == SIGKILL
-                                 ? fmt::format("SIGKILL, perhaps {}", by_out_of_memory_killer)
-                                 : signal_text(signal));
+  return end.exec_error == 0
+             ? exit_text(end.wait_status)
+             : fmt::format("cannot be started: {}: {}", program, system_error_text(end.exec_error));
 }
 
 /// Returns the OOM score of an ordinary process of this user. Solver processes have raised theirs.
@@ -77,16 +71,17 @@ std::string ordinary_oom_score() {
 
 /// Everything that the supervisor and the program need. It is prepared before they are forked.
 struct ProgramStart {
-  const CommandLaunch& launch;
   const std::filesystem::path& folder;
   std::vector<char*> argv;
+  std::vector<std::string> environment;
+  std::uint64_t open_files;
   std::string oom_score;
   pid_t parent;
   int requests, out, error, replies, end;  // descriptors
 };
 
 /// Becomes the program, with the signals, limits and OOM score of an ordinary program.
-[[noreturn]] void become_program(const ProgramStart& start, pid_t supervisor) {
+[[noreturn]] void become_program(ProgramStart& start, pid_t supervisor) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(exit_failed);
@@ -95,16 +90,11 @@ struct ProgramStart {
   ::dup2(start.out, STDOUT_FILENO);
   ::dup2(start.error, STDERR_FILENO);
   for (const int fd : {start.requests, start.replies}) ::fcntl(fd, F_SETFD, 0);
-  ::setenv("WALLHEAT_REQUESTS_FD", std::to_string(start.requests).c_str(), 1);
-  ::setenv("WALLHEAT_REPLIES_FD", std::to_string(start.replies).c_str(), 1);
-  for (const std::string& variable : start.launch.environment) {
-    const std::size_t equals = variable.find('=');
-    ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
-  }
+  for (std::string& variable : start.environment) ::putenv(variable.data());
   std::ofstream("/proc/self/oom_score_adj") << start.oom_score;
   rlimit files{};
-  if (start.launch.open_files > 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = std::min<rlim_t>(files.rlim_max, start.launch.open_files);
+  if (start.open_files > 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, start.open_files);
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
   sigset_t none;
@@ -116,44 +106,26 @@ struct ProgramStart {
   ::_exit(exit_failed);
 }
 
-/// Reaps the children of a supervisor that have ended. Returns true if the program is one of them,
-/// and stores its status.
-bool reap_children(pid_t program, int& program_status) {
-  int status = 0;
-  bool has_ended = false;
-  for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-    if (ended != program) continue;
-    program_status = status;
-    has_ended = true;
-  }
-  return has_ended;
-}
-
-/// Waits until the program ends, or until its end is requested. Returns true if it has ended.
-bool wait_for_program(pid_t program, int& status) {
+/// Waits until the program ends; without a limit also until the end is requested. Reaps the
+/// children of this process that end. Returns true, and sets `status`, if the program has ended.
+bool wait_for_program(pid_t program, int& status, std::optional<std::chrono::seconds> limit) {
+  constexpr timespec interval{0, 20'000'000};
+  const auto start = CommandClock::now();
   sigset_t awaited;
   ::sigemptyset(&awaited);
   ::sigaddset(&awaited, SIGCHLD);
-  ::sigaddset(&awaited, end_request);
-  while (!reap_children(program, status))
-    if (::sigwaitinfo(&awaited, nullptr) == end_request) return false;
-  return true;
-}
-
-/// Gives the program some time to end by itself after SIGTERM.
-void terminate_program(pid_t program, int& status) {
-  ::kill(-program, SIGTERM);
-  ::kill(-program, SIGCONT);
-  sigset_t awaited;
-  ::sigemptyset(&awaited);
-  ::sigaddset(&awaited, SIGCHLD);
-  const auto deadline = CommandClock::now() + program_exit_time;
-  while (!reap_children(program, status)) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - CommandClock::now());
-    if (left.count() <= 0) return;
-    const timespec limit{0, std::min<long>(left.count(), 999'999'999)};
-    (void)::sigtimedwait(&awaited, nullptr, &limit);
+  if (!limit) ::sigaddset(&awaited, end_request);
+  for (;;) {
+    bool has_ended = false;
+    int child_status = 0;
+    for (pid_t ended = 0; (ended = ::waitpid(-1, &child_status, WNOHANG)) > 0;)
+      if (ended == program) {
+        status = child_status;
+        has_ended = true;
+      }
+    if (has_ended) return true;
+    if (limit && CommandClock::now() - start > *limit) return false;
+    if (::sigtimedwait(&awaited, nullptr, limit ? &interval : nullptr) == end_request) return false;
   }
 }
 
@@ -173,7 +145,7 @@ void kill_descendants(pid_t program, int& status) {
 
 /// Runs the supervisor: starts the program, and ends everything that it has started. All signals
 /// are blocked.
-[[noreturn]] void supervise(const ProgramStart& start) {
+[[noreturn]] void supervise(ProgramStart& start) {
   const pid_t self = ::getpid();
   ::setpgid(0, 0);
   (void)::signal(SIGCHLD, SIG_DFL);
@@ -188,8 +160,12 @@ void kill_descendants(pid_t program, int& status) {
   bool must_end = false;
   if (program > 0) {
     ::setpgid(program, program);
-    must_end = !wait_for_program(program, end.wait_status);
-    if (must_end) terminate_program(program, end.wait_status);
+    must_end = !wait_for_program(program, end.wait_status, std::nullopt);
+    if (must_end) {
+      ::kill(-program, SIGTERM);
+      ::kill(-program, SIGCONT);
+      wait_for_program(program, end.wait_status, program_exit_time);
+    }
     kill_descendants(program, end.wait_status);
   }
   (void)!::write(start.end, &end, sizeof end);
@@ -219,37 +195,19 @@ void remove_stale_folders() {
   for (const std::string& name : names_in(memory_folder)) {
     if (!name.starts_with(slot_folder_prefix)) continue;
     const auto path = std::filesystem::path(memory_folder) / name;
+    const auto info = stat_if_exists(path);
+    if (!info || info->st_uid != ::geteuid()) continue;
+    // A new folder is not locked yet.
+    const auto changed = std::chrono::system_clock::from_time_t(info->st_mtime);
+    if (std::chrono::system_clock::now() - changed < min_stale_age) continue;
     const FileDescriptor folder(
         ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat info {};
-    if (folder.get() < 0 || ::fstat(folder.get(), &info) != 0 || info.st_uid != ::geteuid())
-      continue;
-    // A new folder is not locked yet.
-    const auto changed = std::chrono::system_clock::from_time_t(info.st_mtime);
-    if (std::chrono::system_clock::now() - changed < min_stale_age) continue;
     std::error_code ignored;
     if (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) std::filesystem::remove_all(path, ignored);
   }
 }
 
 }  // namespace
-
-SlotFolder::SlotFolder() {
-  remove_stale_folders();
-  std::string name = fmt::format("{}/{}XXXXXX", memory_folder, slot_folder_prefix);
-  if (::mkdtemp(name.data()) == nullptr)
-    throw RunError(
-        fmt::format("{}: cannot create a folder for the arrays of the solver command: {}",
-                    memory_folder, system_error_text(errno)));
-  path_ = name;
-  lock_ = FileDescriptor(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  (void)::flock(lock_.get(), LOCK_EX | LOCK_NB);
-}
-
-SlotFolder::~SlotFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
 
 void OutputForwarder::begin_plan(const std::string& id) {
   const std::scoped_lock lock(mutex_);
@@ -269,11 +227,6 @@ void OutputForwarder::add(std::size_t stream, std::string_view bytes) {
     log(std::exchange(partial, {}), stream == 1);
     bytes.remove_prefix(end + 1);
   }
-}
-
-void OutputForwarder::add_line(std::string_view line) {
-  const std::scoped_lock lock(mutex_);
-  log(line.substr(0, max_logged_bytes), false);
 }
 
 void OutputForwarder::log(std::string_view line, bool is_stderr) {
@@ -314,10 +267,20 @@ CommandProcess::CommandProcess(const CommandLaunch& launch) : program_(launch.wo
   std::array<FileDescriptor, 4> theirs;
   for (std::size_t stream = 0; stream < theirs.size(); ++stream)
     std::tie(inputs_[stream], theirs[stream]) = make_pipe(true);
+  remove_stale_folders();
+  std::string folder = fmt::format("{}/{}XXXXXX", memory_folder, slot_folder_prefix);
+  if (::mkdtemp(folder.data()) == nullptr)
+    throw RunError(
+        fmt::format("{}: cannot create a folder for the arrays of the solver command: {}",
+                    memory_folder, system_error_text(errno)));
+  folder_ = folder;
+  folder_lock_ = FileDescriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  (void)::flock(folder_lock_.get(), LOCK_EX | LOCK_NB);
   std::vector<std::string> words = launch.words;
-  ProgramStart start{launch,
-                     folder_.path(),
+  ProgramStart start{folder_,
                      {},
+                     launch.environment,
+                     launch.open_files,
                      ordinary_oom_score(),
                      ::getpid(),
                      their_requests.get(),
@@ -325,6 +288,8 @@ CommandProcess::CommandProcess(const CommandLaunch& launch) : program_(launch.wo
                      theirs[program_stderr].get(),
                      theirs[program_replies].get(),
                      theirs[program_end].get()};
+  start.environment.push_back(fmt::format("WALLHEAT_REQUESTS_FD={}", start.requests));
+  start.environment.push_back(fmt::format("WALLHEAT_REPLIES_FD={}", start.replies));
   for (std::string& word : words) start.argv.push_back(word.data());
   start.argv.push_back(nullptr);
   sigset_t all;
@@ -354,6 +319,8 @@ CommandProcess::~CommandProcess() {
   const auto deadline = CommandClock::now() + 3 * program_exit_time;
   while (::waitpid(supervisor_, nullptr, WNOHANG) == 0 && CommandClock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
 }
 
 void CommandProcess::send(const std::string& line) const {
@@ -412,7 +379,7 @@ void CommandProcess::take_bytes(std::size_t stream, std::string_view bytes) {
     buffer.erase(0, end_of_line + 1);
     const bool is_greeting = line.find("\"ready\"") != std::string::npos;
     if (!replies_on_stdout_ && stream == program_stdout && !is_greeting) {
-      output_.add_line(line);
+      output_.add(0, line + '\n');
       continue;
     }
     if (!replies_on_stdout_) replies_on_stdout_ = stream == program_stdout;
