@@ -221,8 +221,14 @@ class SolverCommandTest(unittest.TestCase):
         self.assertRegex(log, "00003.*an unusual wall")
 
     def test_does_not_count_the_start_against_a_plan(self):
-        self.run_command(self.program(setup="time.sleep(2)"), "--plan-timeout", 1)
+        self.run_command(self.program(setup="time.sleep(2)"), "--plan-timeout", 1, "--events", "events", "--threads", 1)
         self.assertEqual({row["attempts"] for row in self.rows().values()}, {1})
+        events = [json.loads(line) for line in (self.folder / "events").read_text(encoding="utf-8").splitlines()]
+        starts = [event["program_start_s"] for event in events if "program_start_s" in event]
+        self.assertEqual(len(starts), 1)  # of the only slot
+        self.assertGreaterEqual(starts[0], 2)
+        session = json.loads(self.wallheat("summary", "out.h5", "--json")[0])["sessions"][-1]
+        self.assertGreaterEqual(float(session["program_start_seconds"]), 2)
 
     def test_reports_why_the_program_does_not_start(self):
         (self.folder / "not-executable").write_text("", encoding="utf-8")
