@@ -39,8 +39,7 @@ constexpr std::size_t max_last_stderr_lines = 10;
 // Time after the end of the requests, and again after SIGTERM, in which a program should end.
 constexpr std::chrono::seconds program_exit_time{1};
 
-constexpr const char* memory_folder = "/dev/shm";
-constexpr std::string_view slot_folder_prefix = "wallheat-slot-";
+constexpr const char* slot_folder = "/dev/shm/wallheat-slot";  // the names of folders begin so
 constexpr std::chrono::minutes min_stale_age{1};
 
 // Positions in CommandProcess::inputs_.
@@ -52,8 +51,9 @@ constexpr int end_request = SIGUSR1;
 
 /// Message of a supervisor: the program has ended, or it could not be started.
 struct ProgramEnd {
-  int exec_error = 0;   ///< errno; 0: it was started
-  int wait_status = 0;  ///< as from waitpid()
+  int exec_error = 0;      ///< errno; 0: it was started
+  bool has_folder = true;  ///< false: `exec_error` is why its folder could not be created
+  int wait_status = 0;     ///< as from waitpid()
 };
 
 std::string describe_end(const ProgramEnd& end, const std::string& program) {
@@ -101,7 +101,7 @@ struct ProgramStart {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::execvp(start.argv.front(), start.argv.data());
-  const ProgramEnd end{errno, 0};
+  const ProgramEnd end{errno, true, 0};
   (void)!::write(start.end, &end, sizeof end);
   ::_exit(exit_failed);
 }
@@ -152,11 +152,15 @@ void kill_descendants(pid_t program, int& status) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_PDEATHSIG, end_request);
   if (::getppid() != start.parent) ::_exit(exit_failed);
-  const pid_t program = ::fork();
+  // This process creates the folder, because it outlives its parent, so that it can remove it.
+  const bool has_folder = ::mkdir(start.folder.c_str(), S_IRWXU) == 0;
+  const pid_t program = has_folder ? ::fork() : -1;
   if (program == 0) become_program(start, self);
-  ProgramEnd end{program < 0 ? errno : 0, 0};
+  ProgramEnd end{program < 0 ? errno : 0, has_folder, 0};
   // The socket of a solver process stays open, so that the worker can wait for this process.
   close_fds_except(start.end);
+  const FileDescriptor lock(::open(start.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  (void)::flock(lock.get(), LOCK_EX | LOCK_NB);
   bool must_end = false;
   if (program > 0) {
     ::setpgid(program, program);
@@ -174,7 +178,7 @@ void kill_descendants(pid_t program, int& status) {
   ::sigaddset(&awaited, end_request);
   if (!must_end) (void)::sigwaitinfo(&awaited, nullptr);
   std::error_code ignored;
-  std::filesystem::remove_all(start.folder, ignored);
+  if (has_folder) std::filesystem::remove_all(start.folder, ignored);
   ::_exit(exit_done);
 }
 
@@ -192,9 +196,10 @@ std::pair<FileDescriptor, FileDescriptor> make_pipe(bool this_process_reads) {
 
 /// Removes the folders of killed slots whose supervisors were killed, too.
 void remove_stale_folders() {
-  for (const std::string& name : names_in(memory_folder)) {
-    if (!name.starts_with(slot_folder_prefix)) continue;
-    const auto path = std::filesystem::path(memory_folder) / name;
+  const std::filesystem::path parent = std::filesystem::path(slot_folder).parent_path();
+  for (const std::string& name : names_in(parent)) {
+    if (!is_temporary_name(name, slot_folder)) continue;
+    const std::filesystem::path path = parent / name;
     const auto info = stat_if_exists(path);
     if (!info || info->st_uid != ::geteuid()) continue;
     // A new folder is not locked yet.
@@ -261,21 +266,14 @@ std::string OutputForwarder::flush_stderr() {
   return last_stderr_lines_.empty() ? "" : last_stderr_lines_.back();
 }
 
-CommandProcess::CommandProcess(const CommandLaunch& launch) : program_(launch.words.front()) {
+CommandProcess::CommandProcess(const CommandLaunch& launch)
+    : program_(launch.words.front()), folder_(new_temporary_path(slot_folder)) {
   auto [requests, their_requests] = make_pipe(false);
   requests_ = std::move(requests);
   std::array<FileDescriptor, 4> theirs;
   for (std::size_t stream = 0; stream < theirs.size(); ++stream)
     std::tie(inputs_[stream], theirs[stream]) = make_pipe(true);
   remove_stale_folders();
-  std::string folder = fmt::format("{}/{}XXXXXX", memory_folder, slot_folder_prefix);
-  if (::mkdtemp(folder.data()) == nullptr)
-    throw RunError(
-        fmt::format("{}: cannot create a folder for the arrays of the solver command: {}",
-                    memory_folder, system_error_text(errno)));
-  folder_ = folder;
-  folder_lock_ = FileDescriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  (void)::flock(folder_lock_.get(), LOCK_EX | LOCK_NB);
   std::vector<std::string> words = launch.words;
   ProgramStart start{folder_,
                      {},
@@ -414,8 +412,9 @@ void CommandProcess::read_output(const std::stop_token& stop) {
       ProgramEnd found;
       const bool is_known =
           ::read(inputs_[program_end].get(), &found, sizeof found) == sizeof found;
-      std::string reason =
-          is_known ? describe_end(found, program_) : "was lost: its supervisor was killed";
+      std::string reason = is_known
+                               ? describe_end(found, found.has_folder ? program_ : folder_.string())
+                               : "was lost: its supervisor was killed";
       const std::string last_line = output_.flush_stderr();
       return end(last_line.empty() ? reason : reason + "; its stderr ends with: " + last_line);
     }

@@ -83,9 +83,9 @@ class CommandProcess {
   /// long.
   [[nodiscard]] std::string receive();
   [[nodiscard]] OutputForwarder& output() { return output_; }
-  /// Returns the folder in memory through which arrays are passed to the program. The destructor
-  /// removes it. If this process is killed, the supervisor removes it; if both are killed, the next
-  /// CommandProcess of the user does, a minute later or more.
+  /// Returns the folder in memory through which arrays are passed to the program. The supervisor
+  /// creates, locks and removes it. If it is killed, the destructor removes it; if this process is
+  /// killed, too, the next CommandProcess of the user does, a minute later or more.
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
  private:
@@ -97,7 +97,6 @@ class CommandProcess {
   std::string program_;
   OutputForwarder output_;
   std::filesystem::path folder_;
-  FileDescriptor folder_lock_;  // held while the folder is in use
   pid_t supervisor_ = -1;
   FileDescriptor requests_;
   /// stdout and stderr of the program, its replies, and the message of the supervisor on its end.

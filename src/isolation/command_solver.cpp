@@ -50,7 +50,7 @@ void receive_line(CommandProcess& process, const Use& use) {
   } catch (const Json::exception&) {
     // It is reported below.
   }
-  throw BrokenProgram("the program sent an invalid line: " +
+  throw BrokenProgram("the program sent an invalid line, not a reply such as {\"done\": true}: " +
                       escape_control_chars(line.substr(0, max_quoted_bytes)));
 }
 
@@ -203,7 +203,10 @@ Grid<double> CommandSolver::read_field(const FloorPlan& plan) const {
   Grid<double> field;
   try {
     // The reply may belong to an earlier request, so the program must be started again.
-    if (!file_exists(field_path())) throw BrokenProgram("the program wrote no field");
+    if (!file_exists(field_path()))
+      throw BrokenProgram(
+          "the program replied, but did not write the field; its path is the value of \"field\" in "
+          "the request");
     const InputFile file(field_path());
     const std::uint64_t max_bytes =
         npy::prefix_size + (shape.rows + 2) * (shape.cols + 2) * sizeof(double);

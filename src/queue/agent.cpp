@@ -396,7 +396,12 @@ void Agent::on_progress_timeout(std::size_t number, QueueIndex plan) {
   }
   if (hung == nullptr) return on_start_failure(number, "a solver process did not start its plan");
   start(number);
-  record_plan_failure(*hung, fmt::format("no progress for {:g} s", device().progress_timeout_s));
+  // Unlike the solvers, a program may report its progress only at the end.
+  record_plan_failure(
+      *hung, fmt::format("no progress for {:g} s{}", device().progress_timeout_s,
+                         device().has_solver_command
+                             ? "; give a longer --plan-timeout, or let the program send progress"
+                             : ""));
 }
 
 }  // namespace wallheat

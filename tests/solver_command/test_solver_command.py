@@ -61,7 +61,7 @@ FAULTS = {
     "exception": ("raise ValueError('no wall')", ["ValueError", "no wall"]),
     "signal": ("os.kill(os.getpid(), signal.SIGSEGV)", ["SIGSEGV"]),
     "error": ("reply(error='ValueError: no wall')", ["ValueError: no wall"]),
-    "hang": ("time.sleep(3600)", ["1 s"]),
+    "hang": ("time.sleep(3600)", ["1 s", "--plan-timeout"]),
     "hang_without_sigterm": ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)", ["1 s"]),
     "garbage": ("print('garbage', file=replies, flush=True)", ["garbage"]),
     "not_done": ("reply(iterations=5)", ["iterations"]),
@@ -130,6 +130,7 @@ WRONG = {
 
 class SolverCommandTest(unittest.TestCase):
     def setUp(self):
+        self.start = time.time()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wallheat-solver-command-"))
         self.addCleanup(shutil.rmtree, self.folder)
         self.mark = f"WALLHEAT_TEST_MARK={uuid.uuid4()}"
@@ -172,8 +173,19 @@ class SolverCommandTest(unittest.TestCase):
                 pass  # it has ended, or belongs to another user
         return found
 
+    def is_left(self, folder):
+        """Returns whether the folder of a slot was created after the start of the test, and no supervisor has locked it."""
+        try:
+            status = folder.stat()
+        except FileNotFoundError:
+            return False
+        locks = pathlib.Path("/proc/locks").read_text(encoding="utf-8")
+        return status.st_mtime >= self.start and not re.search(rf"FLOCK .*:{status.st_ino} ", locks)
+
     def expect_nothing_left(self):
         self.assertEqual(self.processes(), [])
+        for folder in pathlib.Path("/dev/shm").glob("wallheat-slot*"):  # also of programs that got no request
+            self.wait_until(f"{folder} is removed, or locked by another run", lambda folder=folder: not self.is_left(folder))
         if (self.folder / "folders").exists():
             for folder in set((self.folder / "folders").read_text(encoding="utf-8").split()):
                 self.assertFalse(os.path.exists(folder), folder)
