@@ -415,6 +415,8 @@ void CommandProcess::read_output(const std::stop_token& stop) {
       std::string reason = is_known
                                ? describe_end(found, found.has_folder ? program_ : folder_.string())
                                : "was lost: its supervisor was killed";
+      if (is_known && found.exec_error == 0 && !replies_on_stdout_)
+        reason += " before it sent {\"ready\": true}";
       const std::string last_line = output_.flush_stderr();
       return end(last_line.empty() ? reason : reason + "; its stderr ends with: " + last_line);
     }

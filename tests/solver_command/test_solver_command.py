@@ -208,6 +208,9 @@ class SolverCommandTest(unittest.TestCase):
                 rows = self.rows()
                 self.assertEqual([plan for plan, row in rows.items() if row["status"] != "converged"], ["00003"])
                 self.assertEqual((rows["00003"]["status"], rows["00003"]["attempts"]), ("failed", 2))
+                for command, status in (("summary", 0), ("status", 3)):
+                    advice, _ = self.wallheat(command, "out.h5", status=status)
+                    self.expect_facts(["--retry-failed", "--allow-changed-solver"], advice)
                 self.expect_facts(facts, rows["00003"]["error"])
 
     def test_solves_all_plans_when_the_program_does_more_than_it_must(self):
@@ -245,7 +248,7 @@ class SolverCommandTest(unittest.TestCase):
     def test_reports_why_the_program_does_not_start(self):
         (self.folder / "not-executable").write_text("", encoding="utf-8")
         for command, facts in [("./absent --fast", ["./absent"]), ("./not-executable", ["./not-executable"]),
-                               (self.program(setup="sys.exit('no module')"), ["exit status 1", "no module"])]:
+                               (self.program(setup="sys.exit('no module')"), ["exit status 1", "ready", "no module"])]:
             with self.subTest(command):
                 _, log = self.run_command(command, "--overwrite", status=1)
                 self.expect_facts(facts, log.splitlines()[-1])
