@@ -217,8 +217,8 @@ void remove_stale_folders() {
 void OutputForwarder::begin_plan(const std::string& id) {
   const std::scoped_lock lock(mutex_);
   prefix_ = "plan " + id;
-  last_stderr_lines_.clear();
-  omitted_stderr_lines_ = 0;
+  last_stderr_line_.clear();
+  omitted_stderr_lines_.clear();
 }
 
 void OutputForwarder::add(std::size_t stream, std::string_view bytes) {
@@ -235,35 +235,29 @@ void OutputForwarder::add(std::size_t stream, std::string_view bytes) {
 }
 
 void OutputForwarder::log(std::string_view line, bool is_stderr) {
-  if (is_stderr && !line.empty()) {
-    last_stderr_lines_.emplace_back(line);
-    ++omitted_stderr_lines_;
-    if (last_stderr_lines_.size() > max_last_stderr_lines) last_stderr_lines_.pop_front();
-  }
+  if (is_stderr && !line.empty()) last_stderr_line_ = line;
   const auto now = CommandClock::now();
   const std::chrono::duration<double> passed = now - std::exchange(last_refill_, now);
   tokens_ = std::min(max_logged_burst, tokens_ + passed.count() * max_logged_rate);
   if (tokens_ < 1) {
     ++omitted_lines_;
+    if (is_stderr) omitted_stderr_lines_.emplace_back(line);
+    if (omitted_stderr_lines_.size() > max_last_stderr_lines) omitted_stderr_lines_.pop_front();
     return;
   }
   tokens_ -= 1;
   if (const std::size_t omitted = std::exchange(omitted_lines_, 0); omitted > 0)
     print_error("wallheat: {}: {} of output omitted", escape_control_chars(prefix_),
                 count_text(omitted, "line"));
-  omitted_stderr_lines_ = 0;
+  omitted_stderr_lines_.clear();
   print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
 }
 
 std::string OutputForwarder::flush_stderr() {
   const std::scoped_lock lock(mutex_);
-  const std::size_t shown =
-      last_stderr_lines_.size() - std::min(omitted_stderr_lines_, last_stderr_lines_.size());
-  for (std::size_t line = shown; line < last_stderr_lines_.size(); ++line)
-    print_error("wallheat: {}: {}", escape_control_chars(prefix_),
-                escape_control_chars(last_stderr_lines_[line]));
-  omitted_stderr_lines_ = 0;
-  return last_stderr_lines_.empty() ? "" : last_stderr_lines_.back();
+  for (const std::string& line : std::exchange(omitted_stderr_lines_, {}))
+    print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
+  return last_stderr_line_;
 }
 
 CommandProcess::CommandProcess(const CommandLaunch& launch)

@@ -53,8 +53,8 @@ class OutputForwarder {
   std::mutex mutex_;
   std::string prefix_ = "solver command";
   std::array<std::string, 2> partial_lines_{};
-  std::deque<std::string> last_stderr_lines_;
-  std::size_t omitted_stderr_lines_ = 0;  // of these, the last ones, which were not logged
+  std::string last_stderr_line_;
+  std::deque<std::string> omitted_stderr_lines_;  // the last ones, since a line was logged
   std::size_t omitted_lines_ = 0;
   double tokens_ = 0;  // lines that may be logged now
   std::chrono::steady_clock::time_point last_refill_{};
