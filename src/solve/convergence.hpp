@@ -136,8 +136,8 @@ class Convergence {
     return even_or_one(check_interval_ < remaining ? check_interval_ : remaining);
   }
 
-  /// Sets sweeps_to_next_check() to `sweeps`, which must be 1 or an even number, as far as the limit
-  /// of iterations permits.
+  /// Sets sweeps_to_next_check() to `sweeps`, which must be 1 or an even number, as far as the
+  /// limit of iterations permits.
   WALLHEAT_HOST_DEVICE void set_next_check(std::int64_t sweeps) { check_interval_ = sweeps; }
 
   /// Records that sweeps_to_next_check() sweeps were made, the last of them with this delta, in °C.
