@@ -165,7 +165,8 @@ void kill_descendants(pid_t program, int& status) {
   if (program > 0) {
     ::setpgid(program, program);
     must_end = !wait_for_program(program, end.wait_status, std::nullopt);
-    if (must_end) {
+    // Its requests have ended, too, so it should end by itself.
+    if (must_end && !wait_for_program(program, end.wait_status, program_exit_time)) {
       ::kill(-program, SIGTERM);
       ::kill(-program, SIGCONT);
       wait_for_program(program, end.wait_status, program_exit_time);
@@ -299,15 +300,7 @@ CommandProcess::CommandProcess(const CommandLaunch& launch)
 
 CommandProcess::~CommandProcess() {
   requests_ = FileDescriptor();
-  {
-    std::unique_lock lock(mutex_);
-    const auto has_ended = [this] { return !end_reason_.empty(); };
-    if (!changed_.wait_for(lock, program_exit_time, has_ended)) {
-      ::kill(supervisor_, end_request);
-      changed_.wait_for(lock, 3 * program_exit_time, has_ended);
-    }
-  }
-  ::kill(supervisor_, end_request);  // also if the program has only broken the protocol
+  ::kill(supervisor_, end_request);
   const auto deadline = CommandClock::now() + 3 * program_exit_time;
   while (::waitpid(supervisor_, nullptr, WNOHANG) == 0 && CommandClock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

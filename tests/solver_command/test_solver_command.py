@@ -231,6 +231,16 @@ class SolverCommandTest(unittest.TestCase):
         self.expect_facts(["field", "3"], log)
         self.assertEqual({row["status"] for row in self.rows().values()} & {"converged", "convergence_unknown"}, set())
 
+    def test_lets_the_program_end_by_itself(self):
+        setup = """import atexit
+atexit.register(lambda: open('ends', 'a').write('at the end of the requests '))
+def on_sigterm(*_):
+    open('ends', 'a').write('by a signal ')
+    os._exit(1)
+signal.signal(signal.SIGTERM, on_sigterm)"""
+        self.run_command(self.program(setup=setup), "--threads", 1)
+        self.assertEqual((self.folder / "ends").read_text(encoding="utf-8"), "at the end of the requests ")
+
     def test_logs_output_with_the_plan_id(self):
         _, log = self.run_command(self.program("print('an unusual wall', flush=True); " + ANSWER))
         self.assertRegex(log, "00003.*an unusual wall")
