@@ -40,9 +40,10 @@ void declare_solver_command(Options& options, SolverOptions& solver) {
   options.heading("A solver of your own");
   options.add(
       "solver-command", value(solver.command.line, "COMMAND"),
-      "solve the plans with a program of your own, such as 'python3 mine.py'; it is split into "
-      "words as a shell does, and started without a shell, once per slot; "
-      "jobs/examples/README.md describes what the program reads and writes");
+      "solve the plans with a program of your own, such as 'python3 mine.py', which gets the files "
+      "of one plan after the other and writes their fields; COMMAND is split into words as a shell "
+      "does, and started without a shell, once per slot: a core (--cores-per-slot), or a GPU with "
+      "--device gpu; jobs/examples/README.md describes what the program reads and writes");
   options.add("solver-file", file(*files, FileRole::input),
               "a further file of the program, such as a module that it imports; again for more; a "
               "program whose files have changed cannot resume a result file");

@@ -83,8 +83,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-}  // namespace
-
+/// Returns the name of a signal that ended a process, and its usual cause.
 std::string signal_text(int signal) {
   switch (signal) {
     case SIGSEGV:
@@ -99,12 +98,12 @@ std::string signal_text(int signal) {
       return "SIGFPE, an arithmetic error";
     case SIGXCPU:
       return fmt::format("SIGXCPU {}, see 'ulimit -t'", at_processor_time_limit);
+    case SIGKILL:
+      return fmt::format("SIGKILL, perhaps {}", by_out_of_memory_killer);
     default:
       return fmt::format("signal {}", signal);
   }
 }
-
-namespace {
 
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
@@ -127,13 +126,17 @@ std::string kill_text(double cpu_s, const std::optional<std::uint64_t>& oom_kill
   if (limit_s && cpu_s > *limit_s - tick_s)
     return fmt::format("SIGKILL {}: {:.0f} s, see 'ulimit -t'", at_processor_time_limit, *limit_s);
   const auto oom_kills = count_oom_kills();
-  if (!oom_kills || !oom_kills_before)
-    return fmt::format("SIGKILL, perhaps {}", by_out_of_memory_killer);
+  if (!oom_kills || !oom_kills_before) return signal_text(SIGKILL);
   if (*oom_kills > *oom_kills_before) return fmt::format("SIGKILL {}", by_out_of_memory_killer);
   return "SIGKILL from outside (the kernel's out-of-memory killer killed no process)";
 }
 
 }  // namespace
+
+std::string exit_text(int wait_status) {
+  if (WIFSIGNALED(wait_status)) return "was killed by " + signal_text(WTERMSIG(wait_status));
+  return fmt::format("ended with exit status {}", WEXITSTATUS(wait_status));
+}
 
 ChildProcess::ChildProcess(const SpawnOptions& start)
     : own_group_(start.new_process_group), oom_kills_before_(count_oom_kills()) {
@@ -200,8 +203,7 @@ std::string ChildProcess::exit_description() const {
   if (*status_ == unknown_status) return "ended for an unknown reason";
   if (WIFSIGNALED(*status_) && WTERMSIG(*status_) == SIGKILL)
     return "was killed by " + kill_text(cpu_s_, oom_kills_before_);
-  if (WIFSIGNALED(*status_)) return "was killed by " + signal_text(WTERMSIG(*status_));
-  return fmt::format("ended with exit status {}", WEXITSTATUS(*status_));
+  return exit_text(*status_);
 }
 
 namespace {

@@ -31,8 +31,9 @@ struct SpawnOptions {
   bool new_process_group = false;
 };
 
-/// Returns the name of a signal that ended a process, and its usual cause.
-[[nodiscard]] std::string signal_text(int signal);
+/// Describes the end of a process by its status from waitpid(), as the continuation of "the
+/// process": "was killed by SIGSEGV, ...".
+[[nodiscard]] std::string exit_text(int wait_status);
 
 struct NoSuchProgram : RunError {
   using RunError::RunError;

@@ -7,7 +7,6 @@
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,8 +39,7 @@ constexpr std::size_t max_last_stderr_lines = 10;
 // Time after the end of the requests, and again after SIGTERM, in which a program should end.
 constexpr std::chrono::seconds program_exit_time{1};
 
-constexpr const char* memory_folder = "/dev/shm";
-constexpr std::string_view slot_folder_prefix = "wallheat-slot-";
+constexpr const char* slot_folder = "/dev/shm/wallheat-slot";  // the names of folders begin so
 constexpr std::chrono::minutes min_stale_age{1};
 
 // Positions in CommandProcess::inputs_.
@@ -53,19 +51,15 @@ constexpr int end_request = SIGUSR1;
 
 /// Message of a supervisor: the program has ended, or it could not be started.
 struct ProgramEnd {
-  int exec_error = 0;   ///< errno; 0: it was started
-  int wait_status = 0;  ///< as from waitpid()
+  int exec_error = 0;      ///< errno; 0: it was started
+  bool has_folder = true;  ///< false: `exec_error` is why its folder could not be created
+  int wait_status = 0;     ///< as from waitpid()
 };
 
 std::string describe_end(const ProgramEnd& end, const std::string& program) {
-  if (end.exec_error != 0)
-    return fmt::format("cannot be started: {}: {}", program, system_error_text(end.exec_error));
-  if (!WIFSIGNALED(end.wait_status))
-    return fmt::format("ended with exit status {}", WEXITSTATUS(end.wait_status));
-  const int signal = WTERMSIG(end.wait_status);
-  return "was killed by " + (signal == SIGKILL
-                                 ? fmt::format("SIGKILL, perhaps {}", by_out_of_memory_killer)
-                                 : signal_text(signal));
+  return end.exec_error == 0
+             ? exit_text(end.wait_status)
+             : fmt::format("cannot be started: {}: {}", program, system_error_text(end.exec_error));
 }
 
 /// Returns the OOM score of an ordinary process of this user. Solver processes have raised theirs.
@@ -77,16 +71,17 @@ std::string ordinary_oom_score() {
 
 /// Everything that the supervisor and the program need. It is prepared before they are forked.
 struct ProgramStart {
-  const CommandLaunch& launch;
   const std::filesystem::path& folder;
   std::vector<char*> argv;
+  std::vector<std::string> environment;
+  std::uint64_t open_files;
   std::string oom_score;
   pid_t parent;
   int requests, out, error, replies, end;  // descriptors
 };
 
 /// Becomes the program, with the signals, limits and OOM score of an ordinary program.
-[[noreturn]] void become_program(const ProgramStart& start, pid_t supervisor) {
+[[noreturn]] void become_program(ProgramStart& start, pid_t supervisor) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(exit_failed);
@@ -95,65 +90,42 @@ struct ProgramStart {
   ::dup2(start.out, STDOUT_FILENO);
   ::dup2(start.error, STDERR_FILENO);
   for (const int fd : {start.requests, start.replies}) ::fcntl(fd, F_SETFD, 0);
-  ::setenv("WALLHEAT_REQUESTS_FD", std::to_string(start.requests).c_str(), 1);
-  ::setenv("WALLHEAT_REPLIES_FD", std::to_string(start.replies).c_str(), 1);
-  for (const std::string& variable : start.launch.environment) {
-    const std::size_t equals = variable.find('=');
-    ::setenv(variable.substr(0, equals).c_str(), variable.c_str() + equals + 1, 1);
-  }
+  for (std::string& variable : start.environment) ::putenv(variable.data());
   std::ofstream("/proc/self/oom_score_adj") << start.oom_score;
   rlimit files{};
-  if (start.launch.open_files > 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = std::min<rlim_t>(files.rlim_max, start.launch.open_files);
+  if (start.open_files > 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, start.open_files);
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::execvp(start.argv.front(), start.argv.data());
-  const ProgramEnd end{errno, 0};
+  const ProgramEnd end{errno, true, 0};
   (void)!::write(start.end, &end, sizeof end);
   ::_exit(exit_failed);
 }
 
-/// Reaps the children of a supervisor that have ended. Returns true if the program is one of them,
-/// and stores its status.
-bool reap_children(pid_t program, int& program_status) {
-  int status = 0;
-  bool has_ended = false;
-  for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-    if (ended != program) continue;
-    program_status = status;
-    has_ended = true;
-  }
-  return has_ended;
-}
-
-/// Waits until the program ends, or until its end is requested. Returns true if it has ended.
-bool wait_for_program(pid_t program, int& status) {
+/// Waits until the program ends; without a limit also until the end is requested. Reaps the
+/// children of this process that end. Returns true, and sets `status`, if the program has ended.
+bool wait_for_program(pid_t program, int& status, std::optional<std::chrono::seconds> limit) {
+  constexpr timespec interval{0, 20'000'000};
+  const auto start = CommandClock::now();
   sigset_t awaited;
   ::sigemptyset(&awaited);
   ::sigaddset(&awaited, SIGCHLD);
-  ::sigaddset(&awaited, end_request);
-  while (!reap_children(program, status))
-    if (::sigwaitinfo(&awaited, nullptr) == end_request) return false;
-  return true;
-}
-
-/// Gives the program some time to end by itself after SIGTERM.
-void terminate_program(pid_t program, int& status) {
-  ::kill(-program, SIGTERM);
-  ::kill(-program, SIGCONT);
-  sigset_t awaited;
-  ::sigemptyset(&awaited);
-  ::sigaddset(&awaited, SIGCHLD);
-  const auto deadline = CommandClock::now() + program_exit_time;
-  while (!reap_children(program, status)) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::nanoseconds>(deadline - CommandClock::now());
-    if (left.count() <= 0) return;
-    const timespec limit{0, std::min<long>(left.count(), 999'999'999)};
-    (void)::sigtimedwait(&awaited, nullptr, &limit);
+  if (!limit) ::sigaddset(&awaited, end_request);
+  for (;;) {
+    bool has_ended = false;
+    int child_status = 0;
+    for (pid_t ended = 0; (ended = ::waitpid(-1, &child_status, WNOHANG)) > 0;)
+      if (ended == program) {
+        status = child_status;
+        has_ended = true;
+      }
+    if (has_ended) return true;
+    if (limit && CommandClock::now() - start > *limit) return false;
+    if (::sigtimedwait(&awaited, nullptr, limit ? &interval : nullptr) == end_request) return false;
   }
 }
 
@@ -173,23 +145,32 @@ void kill_descendants(pid_t program, int& status) {
 
 /// Runs the supervisor: starts the program, and ends everything that it has started. All signals
 /// are blocked.
-[[noreturn]] void supervise(const ProgramStart& start) {
+[[noreturn]] void supervise(ProgramStart& start) {
   const pid_t self = ::getpid();
   ::setpgid(0, 0);
   (void)::signal(SIGCHLD, SIG_DFL);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::prctl(PR_SET_PDEATHSIG, end_request);
   if (::getppid() != start.parent) ::_exit(exit_failed);
-  const pid_t program = ::fork();
+  // This process creates the folder, because it outlives its parent, so that it can remove it.
+  const bool has_folder = ::mkdir(start.folder.c_str(), S_IRWXU) == 0;
+  const pid_t program = has_folder ? ::fork() : -1;
   if (program == 0) become_program(start, self);
-  ProgramEnd end{program < 0 ? errno : 0, 0};
+  ProgramEnd end{program < 0 ? errno : 0, has_folder, 0};
   // The socket of a solver process stays open, so that the worker can wait for this process.
   close_fds_except(start.end);
+  const FileDescriptor lock(::open(start.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  (void)::flock(lock.get(), LOCK_EX | LOCK_NB);
   bool must_end = false;
   if (program > 0) {
     ::setpgid(program, program);
-    must_end = !wait_for_program(program, end.wait_status);
-    if (must_end) terminate_program(program, end.wait_status);
+    must_end = !wait_for_program(program, end.wait_status, std::nullopt);
+    // Its requests have ended, too, so it should end by itself.
+    if (must_end && !wait_for_program(program, end.wait_status, program_exit_time)) {
+      ::kill(-program, SIGTERM);
+      ::kill(-program, SIGCONT);
+      wait_for_program(program, end.wait_status, program_exit_time);
+    }
     kill_descendants(program, end.wait_status);
   }
   (void)!::write(start.end, &end, sizeof end);
@@ -198,7 +179,7 @@ void kill_descendants(pid_t program, int& status) {
   ::sigaddset(&awaited, end_request);
   if (!must_end) (void)::sigwaitinfo(&awaited, nullptr);
   std::error_code ignored;
-  std::filesystem::remove_all(start.folder, ignored);
+  if (has_folder) std::filesystem::remove_all(start.folder, ignored);
   ::_exit(exit_done);
 }
 
@@ -216,17 +197,17 @@ std::pair<FileDescriptor, FileDescriptor> make_pipe(bool this_process_reads) {
 
 /// Removes the folders of killed slots whose supervisors were killed, too.
 void remove_stale_folders() {
-  for (const std::string& name : names_in(memory_folder)) {
-    if (!name.starts_with(slot_folder_prefix)) continue;
-    const auto path = std::filesystem::path(memory_folder) / name;
+  const std::filesystem::path parent = std::filesystem::path(slot_folder).parent_path();
+  for (const std::string& name : names_in(parent)) {
+    if (!is_temporary_name(name, slot_folder)) continue;
+    const std::filesystem::path path = parent / name;
+    const auto info = stat_if_exists(path);
+    if (!info || info->st_uid != ::geteuid()) continue;
+    // A new folder is not locked yet.
+    const auto changed = std::chrono::system_clock::from_time_t(info->st_mtime);
+    if (std::chrono::system_clock::now() - changed < min_stale_age) continue;
     const FileDescriptor folder(
         ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    struct stat info {};
-    if (folder.get() < 0 || ::fstat(folder.get(), &info) != 0 || info.st_uid != ::geteuid())
-      continue;
-    // A new folder is not locked yet.
-    const auto changed = std::chrono::system_clock::from_time_t(info.st_mtime);
-    if (std::chrono::system_clock::now() - changed < min_stale_age) continue;
     std::error_code ignored;
     if (::flock(folder.get(), LOCK_EX | LOCK_NB) == 0) std::filesystem::remove_all(path, ignored);
   }
@@ -234,28 +215,11 @@ void remove_stale_folders() {
 
 }  // namespace
 
-SlotFolder::SlotFolder() {
-  remove_stale_folders();
-  std::string name = fmt::format("{}/{}XXXXXX", memory_folder, slot_folder_prefix);
-  if (::mkdtemp(name.data()) == nullptr)
-    throw RunError(
-        fmt::format("{}: cannot create a folder for the arrays of the solver command: {}",
-                    memory_folder, system_error_text(errno)));
-  path_ = name;
-  lock_ = FileDescriptor(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  (void)::flock(lock_.get(), LOCK_EX | LOCK_NB);
-}
-
-SlotFolder::~SlotFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 void OutputForwarder::begin_plan(const std::string& id) {
   const std::scoped_lock lock(mutex_);
   prefix_ = "plan " + id;
-  last_stderr_lines_.clear();
-  omitted_stderr_lines_ = 0;
+  last_stderr_line_.clear();
+  omitted_stderr_lines_.clear();
 }
 
 void OutputForwarder::add(std::size_t stream, std::string_view bytes) {
@@ -271,53 +235,45 @@ void OutputForwarder::add(std::size_t stream, std::string_view bytes) {
   }
 }
 
-void OutputForwarder::add_line(std::string_view line) {
-  const std::scoped_lock lock(mutex_);
-  log(line.substr(0, max_logged_bytes), false);
-}
-
 void OutputForwarder::log(std::string_view line, bool is_stderr) {
-  if (is_stderr && !line.empty()) {
-    last_stderr_lines_.emplace_back(line);
-    ++omitted_stderr_lines_;
-    if (last_stderr_lines_.size() > max_last_stderr_lines) last_stderr_lines_.pop_front();
-  }
+  if (is_stderr && !line.empty()) last_stderr_line_ = line;
   const auto now = CommandClock::now();
   const std::chrono::duration<double> passed = now - std::exchange(last_refill_, now);
   tokens_ = std::min(max_logged_burst, tokens_ + passed.count() * max_logged_rate);
   if (tokens_ < 1) {
     ++omitted_lines_;
+    if (is_stderr) omitted_stderr_lines_.emplace_back(line);
+    if (omitted_stderr_lines_.size() > max_last_stderr_lines) omitted_stderr_lines_.pop_front();
     return;
   }
   tokens_ -= 1;
   if (const std::size_t omitted = std::exchange(omitted_lines_, 0); omitted > 0)
     print_error("wallheat: {}: {} of output omitted", escape_control_chars(prefix_),
                 count_text(omitted, "line"));
-  omitted_stderr_lines_ = 0;
+  omitted_stderr_lines_.clear();
   print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
 }
 
 std::string OutputForwarder::flush_stderr() {
   const std::scoped_lock lock(mutex_);
-  const std::size_t shown =
-      last_stderr_lines_.size() - std::min(omitted_stderr_lines_, last_stderr_lines_.size());
-  for (std::size_t line = shown; line < last_stderr_lines_.size(); ++line)
-    print_error("wallheat: {}: {}", escape_control_chars(prefix_),
-                escape_control_chars(last_stderr_lines_[line]));
-  omitted_stderr_lines_ = 0;
-  return last_stderr_lines_.empty() ? "" : last_stderr_lines_.back();
+  for (const std::string& line : std::exchange(omitted_stderr_lines_, {}))
+    print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
+  return last_stderr_line_;
 }
 
-CommandProcess::CommandProcess(const CommandLaunch& launch) : program_(launch.words.front()) {
+CommandProcess::CommandProcess(const CommandLaunch& launch)
+    : program_(launch.words.front()), folder_(new_temporary_path(slot_folder)) {
   auto [requests, their_requests] = make_pipe(false);
   requests_ = std::move(requests);
   std::array<FileDescriptor, 4> theirs;
   for (std::size_t stream = 0; stream < theirs.size(); ++stream)
     std::tie(inputs_[stream], theirs[stream]) = make_pipe(true);
+  remove_stale_folders();
   std::vector<std::string> words = launch.words;
-  ProgramStart start{launch,
-                     folder_.path(),
+  ProgramStart start{folder_,
                      {},
+                     launch.environment,
+                     launch.open_files,
                      ordinary_oom_score(),
                      ::getpid(),
                      their_requests.get(),
@@ -325,6 +281,8 @@ CommandProcess::CommandProcess(const CommandLaunch& launch) : program_(launch.wo
                      theirs[program_stderr].get(),
                      theirs[program_replies].get(),
                      theirs[program_end].get()};
+  start.environment.push_back(fmt::format("WALLHEAT_REQUESTS_FD={}", start.requests));
+  start.environment.push_back(fmt::format("WALLHEAT_REPLIES_FD={}", start.replies));
   for (std::string& word : words) start.argv.push_back(word.data());
   start.argv.push_back(nullptr);
   sigset_t all;
@@ -342,18 +300,12 @@ CommandProcess::CommandProcess(const CommandLaunch& launch) : program_(launch.wo
 
 CommandProcess::~CommandProcess() {
   requests_ = FileDescriptor();
-  {
-    std::unique_lock lock(mutex_);
-    const auto has_ended = [this] { return !end_reason_.empty(); };
-    if (!changed_.wait_for(lock, program_exit_time, has_ended)) {
-      ::kill(supervisor_, end_request);
-      changed_.wait_for(lock, 3 * program_exit_time, has_ended);
-    }
-  }
-  ::kill(supervisor_, end_request);  // also if the program has only broken the protocol
+  ::kill(supervisor_, end_request);
   const auto deadline = CommandClock::now() + 3 * program_exit_time;
   while (::waitpid(supervisor_, nullptr, WNOHANG) == 0 && CommandClock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
 }
 
 void CommandProcess::send(const std::string& line) const {
@@ -412,7 +364,7 @@ void CommandProcess::take_bytes(std::size_t stream, std::string_view bytes) {
     buffer.erase(0, end_of_line + 1);
     const bool is_greeting = line.find("\"ready\"") != std::string::npos;
     if (!replies_on_stdout_ && stream == program_stdout && !is_greeting) {
-      output_.add_line(line);
+      output_.add(0, line + '\n');
       continue;
     }
     if (!replies_on_stdout_) replies_on_stdout_ = stream == program_stdout;
@@ -447,8 +399,11 @@ void CommandProcess::read_output(const std::stop_token& stop) {
       ProgramEnd found;
       const bool is_known =
           ::read(inputs_[program_end].get(), &found, sizeof found) == sizeof found;
-      std::string reason =
-          is_known ? describe_end(found, program_) : "was lost: its supervisor was killed";
+      std::string reason = is_known
+                               ? describe_end(found, found.has_folder ? program_ : folder_.string())
+                               : "was lost: its supervisor was killed";
+      if (is_known && found.exec_error == 0 && !replies_on_stdout_)
+        reason += " before it sent {\"ready\": true}";
       const std::string last_line = output_.flush_stderr();
       return end(last_line.empty() ? reason : reason + "; its stderr ends with: " + last_line);
     }

@@ -37,23 +37,6 @@ struct CommandLaunch {
   std::uint64_t open_files = 0;            ///< soft limit of open files; 0: that of this process
 };
 
-/// A folder in memory, through which a slot passes arrays to its program. The destructor removes
-/// it. If this process is killed, the supervisor of the program removes it; if both are killed, the
-/// next SlotFolder of the user does, a minute later or more.
-class SlotFolder {
- public:
-  /// Throws RunError if the folder cannot be created.
-  SlotFolder();
-  ~SlotFolder();
-  SlotFolder(const SlotFolder&) = delete;
-  SlotFolder& operator=(const SlotFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-  FileDescriptor lock_;  // held while the folder is in use
-};
-
 /// Forwards the output of a program to the log, line by line, with the ID of the plan that it
 /// solves. Limits the length and the rate of the lines. Thread-safe.
 class OutputForwarder {
@@ -61,8 +44,6 @@ class OutputForwarder {
   void begin_plan(const std::string& id);
   /// Logs the lines that are complete. `stream` is 0 for stdout, 1 for stderr.
   void add(std::size_t stream, std::string_view bytes);
-  /// Logs a line.
-  void add_line(std::string_view line);
   /// Logs the last lines of stderr, as far as they were omitted. Returns the last one; an empty
   /// string if there is none.
   std::string flush_stderr();
@@ -72,8 +53,8 @@ class OutputForwarder {
   std::mutex mutex_;
   std::string prefix_ = "solver command";
   std::array<std::string, 2> partial_lines_{};
-  std::deque<std::string> last_stderr_lines_;
-  std::size_t omitted_stderr_lines_ = 0;  // of these, the last ones, which were not logged
+  std::string last_stderr_line_;
+  std::deque<std::string> omitted_stderr_lines_;  // the last ones, since a line was logged
   std::size_t omitted_lines_ = 0;
   double tokens_ = 0;  // lines that may be logged now
   std::chrono::steady_clock::time_point last_refill_{};
@@ -102,7 +83,10 @@ class CommandProcess {
   /// long.
   [[nodiscard]] std::string receive();
   [[nodiscard]] OutputForwarder& output() { return output_; }
-  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
+  /// Returns the folder in memory through which arrays are passed to the program. The supervisor
+  /// creates, locks and removes it. If it is killed, the destructor removes it; if this process is
+  /// killed, too, the next CommandProcess of the user does, a minute later or more.
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
  private:
   void read_output(const std::stop_token& stop);
@@ -112,7 +96,7 @@ class CommandProcess {
 
   std::string program_;
   OutputForwarder output_;
-  SlotFolder folder_;
+  std::filesystem::path folder_;
   pid_t supervisor_ = -1;
   FileDescriptor requests_;
   /// stdout and stderr of the program, its replies, and the message of the supervisor on its end.

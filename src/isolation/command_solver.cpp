@@ -19,6 +19,8 @@
 #include "io/files.hpp"
 #include "io/process_setup.hpp"
 #include "solve/convergence.hpp"
+#include "solve/cpu/jacobi.hpp"
+#include "solve/isa.hpp"
 #include "solve/norms.hpp"
 #include "view/json.hpp"
 
@@ -33,29 +35,23 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-[[noreturn]] void throw_invalid_line(const std::string& line) {
-  throw BrokenProgram("the program sent an invalid line: " +
-                      escape_control_chars(line.substr(0, max_quoted_bytes)));
-}
-
-/// Parses a line of the program. Throws BrokenProgram if the line is not a JSON object.
-Json parse_line(const std::string& line) {
-  Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) throw_invalid_line(line);
-  return json;
-}
-
-/// Returns the value of a key; nullopt if the key is missing or null. Throws BrokenProgram if the
-/// value has another type.
-template <class T>
-std::optional<T> optional_value(const Json& json, const char* key, const std::string& line) {
-  const auto found = json.find(key);
-  if (found == json.end() || found->is_null()) return std::nullopt;
+/// Receives a line, and passes it to use(const Json& line), without the keys whose value is null.
+/// Throws BrokenProgram if use() returns false, if it throws Json::exception, or if the line is not
+/// a JSON object.
+template <class Use>
+void receive_line(CommandProcess& process, const Use& use) {
+  const std::string line = process.receive();
   try {
-    return found->get<T>();
+    const Json json = Json::parse(line);
+    Json given = Json::object();
+    for (const auto& [key, value] : json.get_ref<const Json::object_t&>())
+      if (!value.is_null()) given[key] = value;
+    if (use(given)) return;
   } catch (const Json::exception&) {
-    throw_invalid_line(line);
+    // It is reported below.
   }
+  throw BrokenProgram("the program sent an invalid line, not a reply such as {\"done\": true}: " +
+                      escape_control_chars(line.substr(0, max_quoted_bytes)));
 }
 
 /// Removes the ring of cells around a field. Throws CommandFailure if one of them is not 0.
@@ -84,19 +80,19 @@ void require_fixed_cells(const FloorPlan& plan, const Grid<double>& field) {
 }
 
 /// Computes the delta of a Jacobi iteration from the field of the solution, and from the decay of
-/// delta over some further iterations an error estimate.
+/// delta over some further iterations an error estimate. `jacobi` makes its first convergence check
+/// in the first sweep.
 void judge(const FloorPlan& plan, const SolveParameters& limits, Solver& jacobi,
            Solution& solution) {
   constexpr std::int64_t further_iterations = 16;
+  SolveParameters some = limits;
+  some.tolerance = 0;
+  some.max_iterations = 1 + further_iterations;
   FloorPlan continued{std::move(solution.field), plan.interior, plan.source};
-  const auto delta_after = [&](std::int64_t iterations) {
-    SolveParameters some = limits;
-    some.tolerance = 0;
-    some.max_iterations = iterations;
-    return jacobi.solve(continued, some, {})->last_delta;
+  const auto take_first = [&](std::int64_t iterations, double delta) {
+    if (iterations == 1) solution.last_delta = delta;
   };
-  solution.last_delta = delta_after(1);
-  const double later_delta = delta_after(1 + further_iterations);
+  const double later_delta = jacobi.solve(continued, some, {{}, take_first})->last_delta;
   solution.field = std::move(continued.domain);
   solution.error_estimate = per_cell_estimate(
       solution.last_delta + estimate_error(solution.last_delta, later_delta, -further_iterations),
@@ -106,7 +102,7 @@ void judge(const FloorPlan& plan, const SolveParameters& limits, Solver& jacobi,
 }  // namespace
 
 CommandSolver::CommandSolver(const SolverOptions& options, CommandLaunch launch)
-    : launch_(std::move(launch)), jacobi_(make_jacobi_solver(options.isa)) {
+    : launch_(std::move(launch)), jacobi_(make_jacobi_solver(kernels_for(options.isa).sweeps, 1)) {
   launch_.words = options.command.words;
   start();
 }
@@ -114,8 +110,7 @@ CommandSolver::CommandSolver(const SolverOptions& options, CommandLaunch launch)
 void CommandSolver::start() {
   const auto start = std::chrono::steady_clock::now();
   process_ = std::make_unique<CommandProcess>(launch_);
-  const std::string line = process_->receive();
-  if (optional_value<bool>(parse_line(line), "ready", line) != true) throw_invalid_line(line);
+  receive_line(*process_, [](const Json& line) { return line.value("ready", false); });
   next_start_s_ = seconds_since(start);
 }
 
@@ -183,26 +178,24 @@ Solution CommandSolver::request_solution(const FloorPlan& plan, const SolveParam
                  {"spacing", limits.spacing},
                  {"field", field_path().string()}}) +
       "\n");
-  for (;;) {
-    const std::string line = process_->receive();
-    const Json reply = parse_line(line);
-    const auto iterations = optional_value<std::int64_t>(reply, "iterations", line);
-    const auto converged = optional_value<bool>(reply, "converged", line);
-    if (const auto error = optional_value<std::string>(reply, "error", line))
-      throw CommandFailure("the program reported: " + *error);
-    if (const auto progress = optional_value<std::int64_t>(reply, "progress", line)) {
-      const auto delta = optional_value<double>(reply, "delta", line);
-      if (control.progress) control.progress(*progress, delta.value_or(nan_value));
-      continue;
-    }
-    if (optional_value<bool>(reply, "done", line) != true || iterations.value_or(0) < 0)
-      throw_invalid_line(line);
-    Solution solution;
-    solution.iterations = iterations.value_or(0);
-    solution.converged = converged.value_or(false);
-    solution.is_convergence_known = converged.has_value();
-    return solution;
-  }
+  Solution solution;
+  bool is_done = false;
+  while (!is_done)
+    receive_line(*process_, [&](const Json& reply) {
+      solution.iterations = reply.value("iterations", std::int64_t{0});
+      solution.is_convergence_known = reply.contains("converged");
+      solution.converged = reply.value("converged", false);
+      is_done = reply.value("done", false);
+      if (const auto error = reply.find("error"); error != reply.end())
+        throw CommandFailure("the program reported: " + error->get<std::string>());
+      const auto progress = reply.find("progress");
+      if (progress == reply.end()) return is_done && solution.iterations >= 0;
+      if (control.progress)
+        control.progress(progress->get<std::int64_t>(), reply.value("delta", nan_value));
+      is_done = false;
+      return true;
+    });
+  return solution;
 }
 
 Grid<double> CommandSolver::read_field(const FloorPlan& plan) const {
@@ -210,7 +203,10 @@ Grid<double> CommandSolver::read_field(const FloorPlan& plan) const {
   Grid<double> field;
   try {
     // The reply may belong to an earlier request, so the program must be started again.
-    if (!file_exists(field_path())) throw BrokenProgram("the program wrote no field");
+    if (!file_exists(field_path()))
+      throw BrokenProgram(
+          "the program replied, but did not write the field; its path is the value of \"field\" in "
+          "the request");
     const InputFile file(field_path());
     const std::uint64_t max_bytes =
         npy::prefix_size + (shape.rows + 2) * (shape.cols + 2) * sizeof(double);

@@ -200,6 +200,8 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
       if (kind == TaskResult::Kind::host_error || is_command_failure) result.error = row.error;
       if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
         result.gpu_times = gpu->times();
+      if (const auto* command = dynamic_cast<const CommandSolver*>(solver.get()))
+        result.program_start_s = command->times().start_s;
       return result;
     } catch (const std::bad_alloc&) {
       row = pending_row(settings, task, thread);

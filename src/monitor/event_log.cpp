@@ -120,6 +120,7 @@ void EventLog::add(const Event& event, const PlanResult& result) {
     case plan_given_up: {
       Json json = of(result);
       if (!event.gpu_times.kernel.empty()) json["gpu"] = event.gpu_times;
+      if (event.program_start_s > 0) json["program_start_s"] = event.program_start_s;
       return put(result.status == PlanStatus::failed ? "failure" : "result", json);
     }
     case attempt_failed:

@@ -68,7 +68,8 @@ std::string next_step_text(const FileStatus& status) {
     std::set<ExhaustedResource> resources;
     for (const ShardFileStatus& part : status.parts)
       for (const PlanResult& plan : part.failures) resources.insert(exhausted_resource(plan.error));
-    return failed_plans_advice(resources) + ", then " + resume_text(retry_failed_suffix);
+    return failed_plans_advice(resources, first.solver.starts_with("command ")) + ", then " +
+           resume_text(retry_failed_suffix);
   }
   if (status.is_array() && !status.file.empty())
     return "combine the shard files with 'wallheat merge'";

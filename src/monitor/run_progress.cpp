@@ -85,6 +85,7 @@ void RunProgress::add_time_spent(const PlanResult& row) {
 }
 
 void RunProgress::on_event(const Event& event, const PlanResult& row) {
+  program_start_s_ += event.program_start_s;
   switch (event.kind) {
     case Event::Kind::finished:
       ++worker(row.rank).status.plans;
@@ -235,6 +236,7 @@ Attributes RunProgress::session_attributes(std::int64_t peak_memory) const {
                         {"failed_seconds", seconds(tally_.failed_seconds)},
                         {"repeated_seconds", seconds(tally_.duplicate_seconds)},
                         {"abandoned_seconds", seconds(tally_.aborted_seconds)}};
+  if (program_start_s_ > 0) attributes["program_start_seconds"] = seconds(program_start_s_);
   for (const GpuTimeCategory& part : gpu_time_categories)
     if (gpu_times_.total() > 0) attributes[part.name] = seconds(gpu_times_.*part.seconds);
   std::vector<WorkerInfo> ready = ready_;

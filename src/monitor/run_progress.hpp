@@ -146,6 +146,7 @@ class RunProgress {
   /// Kernel time per plan, by the name of the kernel.
   std::map<std::string, SampleStats> kernel_s_;
   GpuTimeTotals gpu_times_;
+  double program_start_s_ = 0;  ///< sum over all starts of the programs of a solver command
 };
 
 /// Formats a list of numbers with its ranges abbreviated: "0-3,8".

@@ -278,6 +278,9 @@ void Agent::on_process_exit(std::size_t number, const ProcessExit& exit) {
 /// next device.
 void Agent::on_start_failure(std::size_t number, const std::string& problem) {
   const int failures = ++processes_[number].failed_starts;
+  // The program of a user may need minutes for each attempt.
+  if (failures < max_start_attempts && device().has_solver_command)
+    warn(problem + "; starting it again");
   if (failures < max_start_attempts)
     return start(number, failures == max_start_attempts - 1 ? pause_before_last_start_s : 0);
   const auto& gpu = device().properties.gpu;
@@ -373,8 +376,11 @@ void Agent::check_process(std::size_t number) {
   if (process.stage == Process::Stage::backing_off && now_s_ >= process.since_s)
     return start(number);
   if (process.stage == Process::Stage::starting && now_s_ - process.since_s > start_timeout_s)
-    return on_start_failure(
-        number, fmt::format("a solver process did not start within {:.0f} s", start_timeout_s));
+    return on_start_failure(number, fmt::format("{} within {:.0f} s",
+                                                device().has_solver_command
+                                                    ? "the program did not send {\"ready\": true}"
+                                                    : "a solver process did not start",
+                                                start_timeout_s));
   const double limit_s = device().progress_timeout_s > 0 ? device().progress_timeout_s
                                                          : std::numeric_limits<double>::infinity();
   for (const HeldTask& held : process.active_tasks())
@@ -396,7 +402,10 @@ void Agent::on_progress_timeout(std::size_t number, QueueIndex plan) {
   }
   if (hung == nullptr) return on_start_failure(number, "a solver process did not start its plan");
   start(number);
-  record_plan_failure(*hung, fmt::format("no progress for {:g} s", device().progress_timeout_s));
+  std::string reason = fmt::format("no progress for {:g} s", device().progress_timeout_s);
+  if (device().has_solver_command && hung->progress.iterations == 0)
+    reason += "; give a longer --plan-timeout, or let the program send progress";
+  record_plan_failure(*hung, reason);
 }
 
 }  // namespace wallheat

@@ -166,6 +166,7 @@ void Coordinator::on_result(int worker, TaskResult& result) {
   Event& event =
       emit(is_final ? Event::Kind::finished : Event::Kind::attempt_failed, worker, result.plan);
   event.encoded_result = std::move(result.encoded_result);
+  event.program_start_s = result.program_start_s;
   event.reason = std::move(result.error);
   event.seconds = result.seconds;
   attempts_.erase(result.plan);
@@ -201,6 +202,7 @@ void Coordinator::on_solved(int worker, TaskResult& result) {
   event.predicted_s = static_cast<float>(predicted_s);
   event.encoded_result = std::move(result.encoded_result);
   event.gpu_times = std::move(result.gpu_times);
+  event.program_start_s = result.program_start_s;
   if (is_first) {
     attempts_.erase(result.plan);
     if (queue_.is_leased(result.plan)) first_results_[result.plan] = {worker, result.result_hash};

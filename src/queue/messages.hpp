@@ -68,10 +68,12 @@ struct TaskResult {
   std::uint64_t result_hash = 0;  ///< equal for equal results; see hash_result()
   Bytes encoded_result{};         ///< a PlanResult, as the solver process encoded it
   GpuPlanTimes gpu_times{};
+  double program_start_s = 0;  ///< start of the program of a solver command before this attempt
   /// Message of a host_error. Also replaces `encoded_result` if the solver process died.
   std::string error{};
 };
-WALLHEAT_MEMBERS(TaskResult, plan, kind, seconds, result_hash, encoded_result, gpu_times, error);
+WALLHEAT_MEMBERS(TaskResult, plan, kind, seconds, result_hash, encoded_result, gpu_times,
+                 program_start_s, error);
 
 /// Properties of a worker, known once its solver processes are ready.
 struct WorkerProperties {
@@ -237,6 +239,7 @@ struct Event {
   float predicted_s = std::numeric_limits<float>::quiet_NaN();
   Bytes encoded_result{};
   GpuPlanTimes gpu_times{};  ///< of a solved plan
+  double program_start_s = 0;
   PlanProgress progress{};
   std::shared_ptr<const WorkerReport> report{};
   std::string reason{};

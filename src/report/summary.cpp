@@ -372,7 +372,7 @@ void add_plans_to_name(const Summary& summary, const Thresholds& thresholds, Rep
 }
 
 /// Adds the failed plans by cause, and in JSON output each of them.
-void add_failures(const Summary& summary, const std::string& file, Report& report) {
+void add_failures(const Summary& summary, const SummaryInput& of, Report& report) {
   report.add(
       Table{"failed_plans",
             "",
@@ -386,9 +386,11 @@ void add_failures(const Summary& summary, const std::string& file, Report& repor
     causes.rows.push_back({cause.plans, cause.plans == 1 ? cause.error : text,
                            fmt::format("{}", fmt::join(cause.ids, ", ")),
                            fmt::format("wallheat solve {} --data PLANS", cause.ids.front())});
-  if (!summary.failed.empty() && !file.empty())
-    report.add_note("To retry all of them after fixing their input: " + resume_command(file) +
-                    retry_failed_suffix);
+  if (summary.failed.empty() || of.file.empty()) return;
+  const bool has_solver_command = of.reader && of.reader->settings().contains("solver_command");
+  report.add_note("To retry all of them after fixing their input: " + resume_command(of.file) +
+                  retry_failed_suffix +
+                  (has_solver_command ? " --solver-command COMMAND --allow-changed-solver" : ""));
 }
 
 /// Returns the report in the order of text output; with `is_page`, including the sections of the
@@ -432,7 +434,7 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
     report.add(table_of_seconds("phases", "time breakdown of solver threads", phases_of(summary)));
   if (wall) add_gpu_times(*wall, report);
   add_plans_to_name(summary, of.thresholds, report);
-  add_failures(summary, of.file, report);
+  add_failures(summary, of, report);
   if (is_page) {
     add_session_times(breakdowns, slots, report);
     add_predictions(of, report);

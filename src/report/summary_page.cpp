@@ -107,6 +107,7 @@ void add_provenance(const ResultReader& reader, Report& report) {
                         {"threads", "threads"},
                         json_only_column("plans_at_once"),
                         json_only_column("rank_memory"),
+                        json_only_column("program_start_seconds"),
                         {"command_line", "command"}}});
   sessions.is_collapsed = true;
   for (const Attributes& session : reader.sessions()) {

@@ -71,8 +71,10 @@ std::string next_step_text(const RunTally& tally, const RunOptions& options, boo
     for (const auto& [plan, resource] : tally.failed_plans) resources.insert(resource);
     // Failures of earlier sessions, of which the resource is unknown.
     if (tally.given_up > 0) resources.insert(ExhaustedResource::none);
-    return fmt::format("next: {} (listed by 'wallheat summary {}'), then {}{}",
-                       failed_plans_advice(resources), file, resume_hint, retry_failed_suffix);
+    return fmt::format(
+        "next: {} (listed by 'wallheat summary {}'), then {}{}",
+        failed_plans_advice(resources, options.solve.solver.kind == SolverKind::command), file,
+        resume_hint, retry_failed_suffix);
   }
   if (options.shard.count > 1)
     return "next: when all shards are done, combine their files with 'wallheat merge'";

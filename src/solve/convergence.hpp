@@ -136,6 +136,10 @@ class Convergence {
     return even_or_one(check_interval_ < remaining ? check_interval_ : remaining);
   }
 
+  /// Sets sweeps_to_next_check() to `sweeps`, which must be 1 or an even number, as far as the
+  /// limit of iterations permits.
+  WALLHEAT_HOST_DEVICE void set_next_check(std::int64_t sweeps) { check_interval_ = sweeps; }
+
   /// Records that sweeps_to_next_check() sweeps were made, the last of them with this delta, in °C.
   /// Returns false if an earlier one of them may have converged: then they do not count, and the
   /// caller must restore the field from before them. A single sweep is always accepted.

@@ -17,13 +17,17 @@ inline constexpr const char* resume_hint = "run the same command with --resume";
 }
 
 /// Returns what to do about failed plans, depending on the resources that their errors name.
-[[nodiscard]] inline std::string failed_plans_advice(const std::set<ExhaustedResource>& resources) {
+/// `has_solver_command`: a program of the user solves the plans.
+[[nodiscard]] inline std::string failed_plans_advice(const std::set<ExhaustedResource>& resources,
+                                                     bool has_solver_command) {
   std::string advice;
   for (const ExhaustedResource resource : resources) {
     if (!advice.empty()) advice += ", and ";
     switch (resource) {
       case ExhaustedResource::none:
-        advice += "fix the input files of the failed plans";
+        advice += has_solver_command
+                      ? "fix the program (and add --allow-changed-solver), or the input files"
+                      : "fix the input files of the failed plans";
         break;
       case ExhaustedResource::memory:
         advice += "give the job more memory, or solve fewer plans at a time with --threads";

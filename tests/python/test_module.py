@@ -494,6 +494,16 @@ wallheat.serve(jacobi)
             self.assertEqual(self.call("export", "out.h5").stdout, expected, result)
             self.assertTrue(mentions(log, "solving"))
 
+    @unittest.skipUnless(importlib.util.find_spec("numba"), "Numba is not installed")
+    def test_numba_example_computes_the_results_of_jacobi(self):
+        example = pathlib.Path(__file__).resolve().parents[2] / "jobs/examples/numba_solver.py"
+        results = []
+        for options in [], ["--solver-command", f"{sys.executable} {example}"]:
+            self.call("run", "--data", "plans", "--out", "out.h5", "--overwrite", *options)
+            rows = wallheat.open(self.folder / "out.h5").rows
+            results.append((self.call("export", "out.h5").stdout, list(rows["status"]), list(rows["iterations"])))
+        self.assertEqual(*results)
+
     def test_exceptions_are_reasons(self):
         rows, log = self.run_program("raise ValueError('no wall')", status=3)
         self.assertEqual(set(rows["status"]), {"failed"})

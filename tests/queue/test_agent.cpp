@@ -412,6 +412,22 @@ class SolverCommandAgentTest : public AgentTest {
   }
 };
 
+TEST_F(SolverCommandAgentTest, WarnsWhenTheProgramDoesNotBecomeReady) {
+  Agent::Device device = cores(1);
+  device.has_solver_command = true;
+  agent_.open_devices({device});
+  EXPECT_THAT(orders(), ElementsAre("start 0"));
+  EXPECT_THAT(pass(121), ElementsAre("kill 0", "start 0"));
+  EXPECT_THAT(warnings(), ElementsAre(Mentions({"ready", "120 s"})));
+}
+
+TEST_F(SolverCommandAgentTest, ExplainsWhatToDoWhenThereIsNoProgress) {
+  open_command();
+  begin(0, {0});
+  pass(11);
+  EXPECT_THAT(sent().error, Mentions({"--plan-timeout"}));
+}
+
 TEST_F(SolverCommandAgentTest, StopsRunWhenFirstPlansFailAlike) {
   open_command();
   fail(0, "exit status 1: row 7");

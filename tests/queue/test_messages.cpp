@@ -44,6 +44,7 @@ std::vector<FromWorker> from_worker() {
                      77,
                      encode_result(full_result()),
                      {1, 2, 3, 4, "a kernel", 5, 6, 7},
+                     8.5,
                      "an error"}},
                    {QueueIndex{1}, QueueIndex{2}},
                    {QueueIndex{3}},

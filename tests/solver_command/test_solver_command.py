@@ -61,7 +61,7 @@ FAULTS = {
     "exception": ("raise ValueError('no wall')", ["ValueError", "no wall"]),
     "signal": ("os.kill(os.getpid(), signal.SIGSEGV)", ["SIGSEGV"]),
     "error": ("reply(error='ValueError: no wall')", ["ValueError: no wall"]),
-    "hang": ("time.sleep(3600)", ["1 s"]),
+    "hang": ("time.sleep(3600)", ["1 s", "--plan-timeout"]),
     "hang_without_sigterm": ("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(3600)", ["1 s"]),
     "garbage": ("print('garbage', file=replies, flush=True)", ["garbage"]),
     "not_done": ("reply(iterations=5)", ["iterations"]),
@@ -130,6 +130,7 @@ WRONG = {
 
 class SolverCommandTest(unittest.TestCase):
     def setUp(self):
+        self.start = time.time()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="wallheat-solver-command-"))
         self.addCleanup(shutil.rmtree, self.folder)
         self.mark = f"WALLHEAT_TEST_MARK={uuid.uuid4()}"
@@ -172,8 +173,19 @@ class SolverCommandTest(unittest.TestCase):
                 pass  # it has ended, or belongs to another user
         return found
 
+    def is_left(self, folder):
+        """Returns whether the folder of a slot was created after the start of the test, and no supervisor has locked it."""
+        try:
+            status = folder.stat()
+        except FileNotFoundError:
+            return False
+        locks = pathlib.Path("/proc/locks").read_text(encoding="utf-8")
+        return status.st_mtime >= self.start and not re.search(rf"FLOCK .*:{status.st_ino} ", locks)
+
     def expect_nothing_left(self):
         self.assertEqual(self.processes(), [])
+        for folder in pathlib.Path("/dev/shm").glob("wallheat-slot*"):  # also of programs that got no request
+            self.wait_until(f"{folder} is removed, or locked by another run", lambda folder=folder: not self.is_left(folder))
         if (self.folder / "folders").exists():
             for folder in set((self.folder / "folders").read_text(encoding="utf-8").split()):
                 self.assertFalse(os.path.exists(folder), folder)
@@ -196,6 +208,9 @@ class SolverCommandTest(unittest.TestCase):
                 rows = self.rows()
                 self.assertEqual([plan for plan, row in rows.items() if row["status"] != "converged"], ["00003"])
                 self.assertEqual((rows["00003"]["status"], rows["00003"]["attempts"]), ("failed", 2))
+                for command, status in (("summary", 0), ("status", 3)):
+                    advice, _ = self.wallheat(command, "out.h5", status=status)
+                    self.expect_facts(["--retry-failed", "--allow-changed-solver"], advice)
                 self.expect_facts(facts, rows["00003"]["error"])
 
     def test_solves_all_plans_when_the_program_does_more_than_it_must(self):
@@ -216,18 +231,34 @@ class SolverCommandTest(unittest.TestCase):
         self.expect_facts(["field", "3"], log)
         self.assertEqual({row["status"] for row in self.rows().values()} & {"converged", "convergence_unknown"}, set())
 
+    def test_lets_the_program_end_by_itself(self):
+        setup = """import atexit
+atexit.register(lambda: open('ends', 'a').write('at the end of the requests '))
+def on_sigterm(*_):
+    open('ends', 'a').write('by a signal ')
+    os._exit(1)
+signal.signal(signal.SIGTERM, on_sigterm)"""
+        self.run_command(self.program(setup=setup), "--threads", 1)
+        self.assertEqual((self.folder / "ends").read_text(encoding="utf-8"), "at the end of the requests ")
+
     def test_logs_output_with_the_plan_id(self):
         _, log = self.run_command(self.program("print('an unusual wall', flush=True); " + ANSWER))
         self.assertRegex(log, "00003.*an unusual wall")
 
     def test_does_not_count_the_start_against_a_plan(self):
-        self.run_command(self.program(setup="time.sleep(2)"), "--plan-timeout", 1)
+        self.run_command(self.program(setup="time.sleep(2)"), "--plan-timeout", 1, "--events", "events", "--threads", 1)
         self.assertEqual({row["attempts"] for row in self.rows().values()}, {1})
+        events = [json.loads(line) for line in (self.folder / "events").read_text(encoding="utf-8").splitlines()]
+        starts = [event["program_start_s"] for event in events if "program_start_s" in event]
+        self.assertEqual(len(starts), 1)  # of the only slot
+        self.assertGreaterEqual(starts[0], 2)
+        session = json.loads(self.wallheat("summary", "out.h5", "--json")[0])["sessions"][-1]
+        self.assertGreaterEqual(float(session["program_start_seconds"]), 2)
 
     def test_reports_why_the_program_does_not_start(self):
         (self.folder / "not-executable").write_text("", encoding="utf-8")
         for command, facts in [("./absent --fast", ["./absent"]), ("./not-executable", ["./not-executable"]),
-                               (self.program(setup="sys.exit('no module')"), ["exit status 1", "no module"])]:
+                               (self.program(setup="sys.exit('no module')"), ["exit status 1", "ready", "no module"])]:
             with self.subTest(command):
                 _, log = self.run_command(command, "--overwrite", status=1)
                 self.expect_facts(facts, log.splitlines()[-1])

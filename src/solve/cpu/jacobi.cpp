@@ -16,7 +16,8 @@ namespace {
 
 class JacobiSolver final : public Solver {
  public:
-  explicit JacobiSolver(const SweepKernels& sweeps) : sweeps_(sweeps) {}
+  JacobiSolver(const SweepKernels& sweeps, std::int64_t first_check)
+      : sweeps_(sweeps), first_check_(first_check) {}
 
   std::optional<Solution> solve(const FloorPlan& plan, const SolveParameters& limits,
                                 const SolveControl& control) override {
@@ -44,6 +45,7 @@ class JacobiSolver final : public Solver {
     std::copy_n(current_, blocks_.size(), even_);
 
     Convergence convergence = make_convergence(plan, terms, limits);
+    convergence.set_next_check(first_check_);
     while (!convergence.finished()) {
       const std::int64_t window = convergence.sweeps_to_next_check();
       // The sweeps start from `current`, which is kept for a rollback, and alternate between the
@@ -87,6 +89,7 @@ class JacobiSolver final : public Solver {
   }
 
   SweepKernels sweeps_;
+  std::int64_t first_check_;
   ActiveBlocks blocks_;
   CompactFields fields_;
   double* current_ = nullptr;
@@ -98,8 +101,8 @@ class JacobiSolver final : public Solver {
 
 }  // namespace
 
-std::unique_ptr<Solver> make_jacobi_solver(const SweepKernels& sweeps) {
-  return std::make_unique<JacobiSolver>(sweeps);
+std::unique_ptr<Solver> make_jacobi_solver(const SweepKernels& sweeps, std::int64_t first_check) {
+  return std::make_unique<JacobiSolver>(sweeps, first_check);
 }
 
 std::unique_ptr<Solver> make_jacobi_solver(Isa isa) {

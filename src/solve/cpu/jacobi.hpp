@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "solve/cpu/sweep.hpp"
@@ -7,7 +8,10 @@
 
 namespace wallheat {
 
-/// Returns the Jacobi solver that uses these sweeps.
-[[nodiscard]] std::unique_ptr<Solver> make_jacobi_solver(const SweepKernels& sweeps);
+/// Returns the Jacobi solver that uses these sweeps. Its first convergence check, whose delta it
+/// passes to SolveControl::progress, is after `first_check` sweeps: 1 or an even number. Only the
+/// error estimate depends on this number.
+[[nodiscard]] std::unique_ptr<Solver> make_jacobi_solver(const SweepKernels& sweeps,
+                                                         std::int64_t first_check = 16);
 
 }  // namespace wallheat
