@@ -385,7 +385,8 @@ class PreflightCheck : Preparation {
     };
     if (job.nodes * job.workers > 1 && mpi_library() == "none")
       problem(fmt::format(
-          "this wallheat was built without MPI, but the job starts {} workers on {}; use a wallheat "
+          "this wallheat was built without MPI, but the job starts {} workers on {}; use a "
+          "wallheat "
           "with MPI, or a job on one node with --workers 1, which uses all its cores and GPUs",
           job.nodes * job.workers, count_text(job.nodes, "node")));
     const bool is_command = options.solve.solver.kind == SolverKind::command;
