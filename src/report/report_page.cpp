@@ -35,7 +35,7 @@ linear-gradient(to left,var(--ground) 40%,transparent) 100%/60px 100%,linear-gra
 linear-gradient(to left,var(--shadow),transparent) 100%/18px 100%;background-repeat:no-repeat;background-attachment:local,local,scroll,scroll}
 table{border-collapse:collapse}td,th{padding:.15em .8em .15em 0;vertical-align:top;font-weight:400;white-space:pre-wrap}
 th{color:var(--faint);text-align:left;vertical-align:bottom}.r{text-align:right;font-variant-numeric:tabular-nums}p{overflow-wrap:anywhere}
-table:not(.facts) td{white-space:pre}.pairs table td{white-space:pre-wrap;overflow-wrap:anywhere}.facts td{overflow-wrap:anywhere}.facts td:first-child{min-width:9em}
+table:not(.facts) td{white-space:pre}.pairs table td{white-space:pre-wrap;overflow-wrap:break-word}.pairs table td:last-child{overflow-wrap:anywhere}.facts td{overflow-wrap:anywhere}.facts td:first-child{min-width:9em}
 .plot svg{display:block}.plot image{image-rendering:pixelated}.plot [fill=black]{fill:var(--text)}.plot [color=black]{color:var(--text)}
 button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-decoration:underline dotted}
 button[disabled]{opacity:.4;cursor:default}.save{color:var(--faint);font-size:.85em;margin:.2em 0}.save button{margin-right:.8em}
