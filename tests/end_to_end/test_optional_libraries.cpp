@@ -1,4 +1,4 @@
-// A wallheat that was built without SQLite and libpng.
+// A wallheat that was built without MPI, SQLite and libpng.
 #include <string>
 
 #include "support/shell_test.hpp"
@@ -21,6 +21,11 @@ TEST_F(OptionalLibrariesTest, SolvesAndListsWithoutThem) {
   EXPECT_EQ(bare("export r.h5").out, shell("wallheat export full.h5").out);
   EXPECT_EQ(bare("list r.h5 --columns id,mean_temp --sort -mean_temp").out,
             shell("wallheat list full.h5 --columns id,mean_temp --sort -mean_temp").out);
+}
+
+TEST_F(OptionalLibrariesTest, ShowsInVersionWhetherItHasMpi) {
+  EXPECT_THAT(bare("--version").out, HasSubstr("MPI: none"));
+  EXPECT_THAT(shell("wallheat --version").out, Not(HasSubstr("MPI: none")));
 }
 
 TEST_F(OptionalLibrariesTest, NamesMissingLibrary) {
