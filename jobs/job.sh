@@ -42,11 +42,14 @@ trap : PIPE  # output without a reader is dropped
 
 # solve NODES INDEX [OPTIONS OF mpirun]: solves the plans of this job and waits for the run to end. Sets status to its
 # exit status, and stopped_by to limit, cancel, or requeue if is_requeued, which the calling script defines, returns true
-# after SIGTERM. Starts one rank more than there are workers, for rank 0.
+# after SIGTERM. Starts one rank more than there are workers, for rank 0; without MPI, one process for one worker.
 solve() {
   local launch=launch.sh
   [ -z "$take_over" ] || launch=take-over.sh
-  "$folder/$launch" -n $(($1 * workers + 1)) --map-by node:OVERSUBSCRIBE "${@:3}" -- \
+  # A program that was built without MPI runs as one process, so mpirun gets no options.
+  local mpirun_options=(-n $(($1 * workers + 1)) --map-by node:OVERSUBSCRIBE "${@:3}")
+  [[ $(($1 * workers)) != 1 || $("${wallheat[@]}" --version 2> /dev/null) != *'MPI: none'* ]] || mpirun_options=()
+  "$folder/$launch" "${mpirun_options[@]}" -- \
     "${wallheat[@]}" run --resume "${options[@]}" ${array:+--shard "$2/$array"} &
   run_pid=$!
   [ -z "$stopped_by" ] || stop "$stopped_by"

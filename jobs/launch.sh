@@ -11,6 +11,9 @@
 # SIGXCPU, SIGQUIT, SIGHUP and Ctrl-C stop the run gracefully; a second Ctrl-C
 # terminates it at once.
 #
+# A wallheat that was built without MPI is started as one process on this machine,
+# without mpirun and its options: wallheat launch -- wallheat run ...
+#
 # Exit status: the one that rank 0 recorded in FILE.status. 0: all plans are
 # solved; 1: the run failed, or was stopped before it solved any plan; 2: wrong
 # usage; 3: finished, but some plans failed; 75: stopped early with plans left to
@@ -54,30 +57,39 @@ done
 [ -z "${SLURM_JOB_ID:-}" ] || export SLURM_EXPORT_ENV=ALL
 result_file=$("$@" --print-out) || { [ $? != 2 ] || exit 2; log "'$1' cannot be started on this host"; exit 1; }
 case $result_file in /*) ;; *) printf '%s\n' "$result_file"; exit ;; esac  # --help
-version=$("$mpirun" --version 2> /dev/null)
-case $version in
-  *'(Open MPI) 4'*) mpirun_options=(--enable-recovery "${mpirun_options[@]}") ;;
-  *'(Open MPI) 5'*) mpirun_options=(--with-ft ulfm "${mpirun_options[@]}") ;;
-  '')
-    log "'$mpirun --version' failed: load your site's module of Open MPI 4 or 5, or set MPIRUN; if bash reports above that it" \
-      "cannot fork, raise the limit of processes and threads, see 'ulimit -u'"
-    exit 1
-    ;;
-  *) log "'$mpirun' is not mpirun of Open MPI 4 or 5, which survive the loss of a rank: load your site's module, or set MPIRUN"; exit 1 ;;
-esac
-# Let workers choose their cores, detect a broken connection within 6 s, and leave time to close the file after the
-# SIGTERM of a scheduler.
-for default in {OMPI_MCA_hwloc_base,PRTE_MCA_hwloc_default}_binding_policy=none OMPI_MCA_odls_base_sigkill_timeout=4 \
-  OMPI_MCA_oob_tcp_keepalive_{time=2,intvl=1,probes=3} {OMPI_MCA_plm_rsh,PRTE_MCA_plm_ssh}_agent=delayed-exit-ssh.sh \
-  ${SLURM_JOB_ID:+OMPI_MCA_plm_slurm_args=--no-kill}; do
-  printenv "${default%%=*}" > /dev/null || export "${default?}"
-done
-# Interfaces of containers and virtual machines have the same address on all hosts. Open MPI accepts either a list of
-# interfaces to include or one to exclude, so a choice of the user or the site must not be overridden.
-choices="${mpirun_options[*]} $(env)
+launcher=()  # command that starts the ranks
+prepare_mpirun() {
+  version=$("$mpirun" --version 2> /dev/null)
+  case $version in
+    *'(Open MPI) 4'*) mpirun_options=(--enable-recovery "${mpirun_options[@]}") ;;
+    *'(Open MPI) 5'*) mpirun_options=(--with-ft ulfm "${mpirun_options[@]}") ;;
+    '')
+      log "'$mpirun --version' failed: load your site's module of Open MPI 4 or 5, or set MPIRUN; if bash reports above that it" \
+        "cannot fork, raise the limit of processes and threads, see 'ulimit -u'"
+      exit 1
+      ;;
+    *) log "'$mpirun' is not mpirun of Open MPI 4 or 5, which survive the loss of a rank: load your site's module, or set MPIRUN"; exit 1 ;;
+  esac
+  # Let workers choose their cores, detect a broken connection within 6 s, and leave time to close the file after the
+  # SIGTERM of a scheduler.
+  for default in {OMPI_MCA_hwloc_base,PRTE_MCA_hwloc_default}_binding_policy=none OMPI_MCA_odls_base_sigkill_timeout=4 \
+    OMPI_MCA_oob_tcp_keepalive_{time=2,intvl=1,probes=3} {OMPI_MCA_plm_rsh,PRTE_MCA_plm_ssh}_agent=delayed-exit-ssh.sh \
+    ${SLURM_JOB_ID:+OMPI_MCA_plm_slurm_args=--no-kill}; do
+    printenv "${default%%=*}" > /dev/null || export "${default?}"
+  done
+  # Interfaces of containers and virtual machines have the same address on all hosts. Open MPI accepts either a list of
+  # interfaces to include or one to exclude, so a choice of the user or the site must not be overridden.
+  choices="${mpirun_options[*]} $(env)
 $({ "$(dirname -- "$(type -p -- "$mpirun")")/ompi_info" --all --parsable | sed -n '/:default$/d; s/^mca:.*param:\(.*\):source:.*/\1/p'; } 2> /dev/null)"
-[[ $choices =~ btl_tcp_if_(in|ex)clude ]] || export OMPI_MCA_btl_tcp_if_exclude=127.0.0.1/8,sppp,docker0,virbr0
-[[ $choices =~ oob_tcp_if_(in|ex)clude ]] || export OMPI_MCA_oob_tcp_if_exclude=docker0,virbr0
+  [[ $choices =~ btl_tcp_if_(in|ex)clude ]] || export OMPI_MCA_btl_tcp_if_exclude=127.0.0.1/8,sppp,docker0,virbr0
+  [[ $choices =~ oob_tcp_if_(in|ex)clude ]] || export OMPI_MCA_oob_tcp_if_exclude=docker0,virbr0
+  launcher=("$mpirun" "${mpirun_options[@]}")
+}
+if [[ $("${program[@]}" --version 2> /dev/null) != *'MPI: none'* ]]; then prepare_mpirun
+elif [ ${#mpirun_options[@]} -gt 0 ]; then
+  log "'${program[*]}' was built without MPI, so mpirun cannot start it; omit the options before -- to run it as one process"
+  exit 2
+fi
 
 pid='' stop_requested_at='' interrupts=0
 stop() { stop_requested_at=$SECONDS; [ -z "$pid" ] || kill -USR1 "$pid" 2> /dev/null; }  # mpirun forwards it to all ranks
@@ -134,7 +146,7 @@ exec {messages}> >(filter_messages)
 filter_pid=$! with_parent=(setpriv --pdeathsig TERM)  # mpirun receives SIGTERM if this script is killed
 "${with_parent[@]}" true 2> /dev/null || with_parent=()
 set -m  # starts mpirun in a separate process group: only this script receives Ctrl-C, and passes it on
-PATH=$here:$PATH "${with_parent[@]}" "$mpirun" "${mpirun_options[@]}" "$@" < /dev/null 2>&"$messages" {messages}>&- &
+PATH=$here:$PATH "${with_parent[@]}" "${launcher[@]}" "$@" < /dev/null 2>&"$messages" {messages}>&- &
 pid=$!
 disown "$pid"  # otherwise bash reports its death
 set +m

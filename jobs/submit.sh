@@ -48,6 +48,9 @@
 # Options that all your jobs need belong into slurm_options or lsf_options of a
 # site file.
 #
+# If wallheat was built without MPI, each job runs on one node with one worker,
+# which uses all its cores; --nodes and --workers must be 1.
+#
 # A Slurm job gets a signal two minutes before its time limit, stops the run, and
 # requeues itself with 'scontrol requeue' if plans are left to solve (exit status
 # 75 of the run). It then resumes the run. After any other end, submit the same

@@ -29,6 +29,16 @@ function(wallheat_library name)
   endif()
 endfunction()
 
+# optional_library(OPTION TARGET FILE): adds FILE.cpp, which uses a third-party library, to the target, or FILE_absent.cpp
+# without that library. It is a separate object file, because bare_wallheat of the tests replaces the one by the other.
+function(optional_library option target file)
+  if(NOT ${option})
+    string(APPEND file _absent)
+  endif()
+  target_sources(${target} PRIVATE ${file}.cpp)
+  set_source_files_properties(${file}.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 find_package(Threads REQUIRED)
 wallheat_library(core LINK PUBLIC "$<BUILD_INTERFACE:wallheat_flags>")
 target_compile_definitions(wallheat_core PRIVATE WALLHEAT_VERSION="${PROJECT_VERSION}")
@@ -94,8 +104,12 @@ wallheat_library(forecast LINK PUBLIC wallheat_io)
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
-find_package(PNG REQUIRED)
-wallheat_library(plans LINK PUBLIC wallheat_core PRIVATE wallheat_io PkgConfig::XXHASH PNG::PNG)
+wallheat_library(plans WITHOUT "png_picture" LINK PUBLIC wallheat_core PRIVATE wallheat_io PkgConfig::XXHASH)
+optional_library(WALLHEAT_PNG wallheat_plans src/plans/png_picture)
+if(WALLHEAT_PNG)
+  find_package(PNG REQUIRED)
+  target_link_libraries(wallheat_plans PRIVATE PNG::PNG)
+endif()
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 # NVML is loaded at run time.
 wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads::Threads ${CMAKE_DL_LIBS})
@@ -110,24 +124,25 @@ add_library(wallheat_build_id STATIC build_id.cpp)
 target_link_libraries(wallheat_isolation INTERFACE wallheat_build_id)
 
 wallheat_library(mpi WITHOUT "mpi_" LINK PUBLIC wallheat_queue)
+optional_library(WALLHEAT_MPI wallheat_mpi src/mpi/mpi_environment)
 if(WALLHEAT_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
-  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link.cpp src/mpi/mpi_environment.cpp)
-  # A separate object file, because bare_wallheat of the tests replaces it by mpi_environment_absent.cpp.
-  set_source_files_properties(src/mpi/mpi_environment.cpp PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_link.cpp)
   target_link_libraries(wallheat_mpi PRIVATE MPI::MPI_C)
   # Skips the deprecated C++ bindings, which only cause warnings.
   target_compile_definitions(wallheat_mpi PRIVATE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
-else()
-  target_sources(wallheat_mpi PRIVATE src/mpi/mpi_environment_absent.cpp)
 endif()
 
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)
 wallheat_library(view LINK PUBLIC wallheat_store spdlog::spdlog nlohmann_json::nlohmann_json)
 wallheat_library(monitor LINK PUBLIC wallheat_view wallheat_queue)
-find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
-wallheat_library(report LINK PUBLIC wallheat_monitor wallheat_bench wallheat_forecast wallheat_plans PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # SQLite's static library needs both
+wallheat_library(report WITHOUT "report/formula" LINK PUBLIC wallheat_monitor wallheat_bench wallheat_forecast wallheat_plans)
+optional_library(WALLHEAT_SQLITE wallheat_report src/report/formula)
+if(WALLHEAT_SQLITE)
+  find_package(SQLite3 3.38 REQUIRED)  # sqlite3_error_offset
+  target_link_libraries(wallheat_report PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # its static library needs both
+endif()
 wallheat_library(iterates LINK PUBLIC wallheat_report)
 wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_monitor)
 find_package(Boost REQUIRED COMPONENTS program_options)

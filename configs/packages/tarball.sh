@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Builds wallheat-VERSION-linux-x86_64.tar.gz: wallheat for one machine, without MPI and GPUs, that runs from any folder
-# of any x86-64 Linux with glibc 2.31 or newer, such as Debian 11, Ubuntu 20.04 and RHEL 9.
+# of any x86-64 Linux with glibc 2.28 or newer, such as Debian 10, Ubuntu 20.04 and RHEL 8.
 #
 #   configs/packages/tarball.sh [FOLDER]     folder of the archive and all intermediate files (default: build-tarball)
 #
 # Requires Debian 12 with g++, cmake, ninja-build, pkg-config and dpkg-dev, and a Debian mirror ($DEBIAN_MIRROR), but
 # not root. The program is compiled on this machine, with the system headers and libraries of Debian 11, which has glibc
-# 2.31. HDF5, fmt and spdlog are compiled from the sources of Debian 12 and linked statically. hwloc, libudev and
-# libgcc_s are in lib/wallheat. Ends with 1 if the program requires a newer glibc, or a library that the archive does
-# not contain.
+# 2.31; older_glibc.c replaces the functions that older releases lack. HDF5, hwloc, fmt and spdlog are compiled from the
+# sources of Debian 12 and linked statically. libgcc_s is in lib/wallheat. Ends with 1 if the program requires a newer
+# glibc, or a library that the archive does not contain.
 set -euo pipefail
 
 root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -22,8 +22,8 @@ export WALLHEAT_SYSROOT=$folder/sysroot
 libraries=$WALLHEAT_SYSROOT/usr/lib/x86_64-linux-gnu
 # Otherwise g++ would first search the folders of its own release for crt1.o and libc.
 old_libc="-B$libraries -L$WALLHEAT_SYSROOT/lib/x86_64-linux-gnu"
-newest_glibc=2.31
-bundled=(libhwloc.so.15 libudev.so.1 libgcc_s.so.1)  # libhwloc and libudev are those of Debian 11
+newest_glibc=2.28
+bundled=(libgcc_s.so.1)  # that of Debian 11
 system='libc.so.6|libm.so.6|libpthread.so.0|libdl.so.2|librt.so.1|ld-linux-x86-64.so.2'
 
 step() { printf '\n== %s\n' "$*"; }
@@ -51,10 +51,22 @@ unpack_source() {  # NAME of a source package of Debian 12, which apt-get verifi
   install -D -m 644 "$folder/sources/$1/debian/copyright" "$WALLHEAT_SYSROOT/usr/share/doc/$1/copyright"
 }
 
+# configure_build NAME "FOLDER..." OPTIONS: builds and installs these folders of a source package as static libraries.
+configure_build() {
+  local log=$folder/sources/$1-build.log part
+  unpack_source "$1"
+  mkdir "$folder/sources/$1-build"
+  (cd "$folder/sources/$1-build"
+    CC="gcc-12 --sysroot=$WALLHEAT_SYSROOT $old_libc" "../$1/configure" --prefix=/usr --disable-shared "${@:3}" || exit
+    for part in $2; do
+      make -C "$part" -j "$(nproc)" && make -C "$part" DESTDIR="$WALLHEAT_SYSROOT" install || exit
+    done) > "$log" 2>&1 || { tail -40 "$log" >&2; return 1; }
+}
+
 make_sysroot() {
   apt_get bullseye update
   apt_get bullseye install --yes --download-only --no-install-recommends libc6-dev zlib1g-dev \
-    libdeflate-dev libpng-dev libhwloc-dev libudev1 libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
+    libdeflate-dev libpng-dev libboost-program-options-dev nlohmann-json3-dev libxxhash-dev
   mkdir "$WALLHEAT_SYSROOT"
   local package link name
   for package in "$folder"/apt-bullseye/archives/*.deb; do dpkg-deb --extract "$package" "$WALLHEAT_SYSROOT"; done
@@ -79,15 +91,11 @@ make_sysroot() {
   rm "$libraries/libsqlite3.so"
   # The CMake files of HDF5 fail at a program that examines the number types of C, so this uses configure. CMake finds
   # the library in usr/lib.
-  unpack_source hdf5
-  mkdir "$folder/sources/hdf5-build"
-  (cd "$folder/sources/hdf5-build"
-    CC="gcc-12 --sysroot=$WALLHEAT_SYSROOT $old_libc" ../hdf5/configure --prefix=/usr \
-      --disable-shared --disable-tests --without-szlib --enable-build-mode=production
-    for part in src hl/src; do
-      make -C "$part" -j "$(nproc)"
-      make -C "$part" DESTDIR="$WALLHEAT_SYSROOT" install
-    done) > "$folder/sources/hdf5-build.log" 2>&1 || { tail -40 "$folder/sources/hdf5-build.log" >&2; return 1; }
+  configure_build hdf5 "src hl/src" --disable-tests --without-szlib --enable-build-mode=production
+  # Without its plugins and the libraries for them, which wallheat does not use.
+  configure_build hwloc "include hwloc" --libdir=/usr/lib/x86_64-linux-gnu --disable-pci --disable-libudev \
+    --disable-libxml2 --disable-cairo --disable-opencl --disable-cuda --disable-nvml --disable-rsmi --disable-levelzero
+  install -D -m 644 "$folder/sources/hwloc-build/hwloc.pc" "$libraries/pkgconfig/hwloc.pc"
 }
 
 step "Headers and libraries of Debian 11"
@@ -110,7 +118,7 @@ gcc-12 --sysroot="$WALLHEAT_SYSROOT" -O2 -c "$root/configs/packages/older_glibc.
 cross_build "$root" "$folder/build" -DWALLHEAT_MPI=OFF -DWALLHEAT_CUDA=OFF -DWALLHEAT_TESTS=OFF \
   -DBoost_USE_STATIC_LIBS=ON -DCMAKE_CXX_STANDARD_LIBRARIES=-lz \
   -DHDF5_ROOT="$WALLHEAT_SYSROOT/usr" -DHDF5_NO_FIND_PACKAGE_CONFIG_FILE=ON -DCMAKE_SKIP_RPATH=ON \
-  -DCMAKE_EXE_LINKER_FLAGS="$old_libc $folder/older_glibc.o -static-libstdc++ -Wl,--disable-new-dtags -Wl,-rpath,'\$ORIGIN/../lib/wallheat'"
+  -DCMAKE_EXE_LINKER_FLAGS="$old_libc $folder/older_glibc.o -ldl -lm -Wl,--wrap=exp,--wrap=log,--wrap=pow -static-libstdc++ -Wl,--disable-new-dtags -Wl,-rpath,'\$ORIGIN/../lib/wallheat'"
 
 step "Archive"
 version=$("$folder/build/wallheat" --version | cut -d ' ' -f 2)
@@ -118,7 +126,7 @@ name=wallheat-$version-linux-x86_64
 rm -rf "${folder:?}/$name"
 cmake --install "$folder/build" --component program --strip --prefix "$folder/$name" > "$folder/install.log"
 cp -r "$folder/lib" "$folder/$name"
-for package in fmtlib spdlog libsqlite3-dev hdf5 zlib1g-dev libdeflate-dev libpng-dev libhwloc15 libudev1 libgcc-s1 libxxhash-dev \
+for package in fmtlib spdlog libsqlite3-dev hdf5 zlib1g-dev libdeflate-dev libpng-dev hwloc libgcc-s1 libxxhash-dev \
   libboost1.74-dev nlohmann-json3-dev; do
   install -D -m 644 "$WALLHEAT_SYSROOT/usr/share/doc/$package/copyright" "$folder/$name/share/doc/wallheat/copyright/$package"
 done

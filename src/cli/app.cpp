@@ -352,7 +352,9 @@ int run_one(const std::string& name, Arguments arguments) {
     return run_one(arguments.front(), {"--help"});
   }
   if (is_any_of(name, {"version", "--version", "-V"})) {
-    fmt::print("wallheat {}\n", version());
+    // The scripts in jobs look for "MPI: none".
+    fmt::print("wallheat {} (MPI: {}; CUDA: {})\n", version(), mpi_library(),
+               gpu_support().built_with_cuda ? "yes" : "no");
     return exit_done;
   }
   // Only programs call these two.

@@ -5,6 +5,7 @@
 #include "cli/result_file.hpp"
 #include "core/plan_ids.hpp"
 #include "core/text.hpp"
+#include "report/room_text.hpp"
 #include "report/row_table.hpp"
 #include "wallheat/error.hpp"
 
@@ -134,7 +135,11 @@ Report list_command(Options& options) {
   if (are_counted)
     report.add_note(fmt::format("Cells are counted above {} °C and below {} °C.", thresholds.above,
                                 thresholds.below));
-  if (rooms) report.add_note(fmt::format("Rooms have at least {}.", count_text(min_cells, "cell")));
+  if (!rooms) return report;
+  const auto door_cells = recorded_door_cells(file, *reader);
+  add_door_facts(door_cells, cell_metres, report);
+  report.add_note(fmt::format("Rooms have at least {}{}.", count_text(min_cells, "cell"),
+                              door_suffix(door_cells, false, cell_metres)));
   return report;
 }
 

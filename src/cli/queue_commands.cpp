@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <string>
@@ -11,9 +12,12 @@
 #include "cli/result_file.hpp"
 #include "core/text.hpp"
 #include "forecast/cluster_data.hpp"
+#include "node/local_machine.hpp"
+#include "node/placement.hpp"
 #include "report/queue_report.hpp"
 #include "run/run_options.hpp"
 #include "run/work_estimator.hpp"
+#include "solve/gpu/device.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -102,6 +106,7 @@ struct AdviseOptions {
   std::size_t cores_per_node = 0;
   double start_up_s = 0;
   double core_speed = 0;
+  double gpu_speed = 0;
   ChoiceOrder order = ChoiceOrder::bound;
   std::size_t first = 0;
   bool best = false;
@@ -112,33 +117,42 @@ struct AdviseOptions {
 void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.describe(
       "[options] -- --data PLANS --out FILE [options of run]",
-      "Recommends where and how to run a campaign: the partition, the number of nodes, and one job "
-      "or an array; with completion time and cost. The recommendation follows from the plans that "
-      "are not yet solved in --out, the speed of a core (from the solved plans, or from three "
-      "plans that are solved here), and the waits of jobs ('wallheat queue').\nThe options of "
-      "'wallheat run' follow after --.",
+      "Recommends where and how to run a campaign: the partition, the number of nodes, their cores "
+      "or their GPUs, and one job or an array; with completion time and cost. The recommendation "
+      "follows from the plans that are not yet solved in --out, the speed of a core (from the "
+      "solved plans, or from three plans that are solved here), the speed of a GPU (--gpu-speed), "
+      "and the waits of jobs ('wallheat queue').\nOn a machine without sinfo, compares the time on "
+      "this machine with that on one and four nodes of a cluster and on a GPU, without waits.\nThe "
+      "options of 'wallheat run' follow after --.",
       {"wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt -- --data plans "
        "--out next.h5",
        "wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt --by core-hours "
        "-- --data plans --out next.h5"});
   options.heading("Objective");
-  options.add("by",
-              choice(advise.order, "NAME", "bound",
-                     {{"bound", ChoiceOrder::bound},
-                      {"median", ChoiceOrder::median},
-                      {"core-hours", ChoiceOrder::core_hours}}),
-              "criterion for the best choice: earliest completion with 95 % confidence (bound) or "
-              "in half of the cases (median), or fewest core hours (core-hours)");
+  options.add(
+      "by",
+      choice(advise.order, "NAME", "bound",
+             {{"bound", ChoiceOrder::bound},
+              {"median", ChoiceOrder::median},
+              {"core-hours", ChoiceOrder::core_hours}}),
+      "criterion for the best choice: earliest completion with 95 % confidence (bound) or "
+      "in half of the cases (median), or fewest core hours (core-hours), in which the cores "
+      "of GPU jobs count, too");
   options.add("cores-per-node", value(advise.cores_per_node, "N", 0),
-              "cores per node that a job requests; 0: all");
+              "cores per node that a job requests; 0: all; without sinfo: 16");
   options.add("first,n", value(advise.first, "N", 12).at_least(1), "show at most N choices");
-  options.add("best", flag(advise.best),
-              "print only the best choice, as options of 'wallheat submit'");
+  options.add(
+      "best", flag(advise.best),
+      "print only the best choice, as options of 'wallheat submit'; a choice with GPUs only "
+      "if this program was built with CUDA");
   options.heading("The cluster");
   options.add("partition,p", value(advise.partitions, "NAMES"),
               "only these partitions, separated by commas (default: all that sinfo lists)");
   options.add("core-speed", value(advise.core_speed, "UPDATES").above(0),
               "speed of a core in cell updates per second (default: derived from solved plans)");
+  options.add("gpu-speed", value(advise.gpu_speed, "UPDATES", h100_updates_per_s).above(0),
+              "speed of a GPU in cell updates per second, with many plans; the default is that of "
+              "an H100, 'wallheat bench --device gpu' measures it");
   options.add("sinfo", file(advise.sinfo, FileRole::input),
               "read the output of \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" (default: run sinfo)");
   options.add(
@@ -161,14 +175,20 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
 
 /// Returns the requested partitions, or all.
 std::vector<Partition> partitions_of(const AdviseOptions& advise) {
-  const std::vector<Partition> known = read_partitions(advise.sinfo);
-  if (advise.partitions.empty()) return known;
-  std::vector<std::pair<std::string, Partition>> by_name;
-  for (const Partition& partition : known) by_name.emplace_back(partition.name, partition);
-  std::vector<Partition> requested;
+  std::vector<Partition> partitions = read_partitions(advise.sinfo);
+  if (advise.partitions.empty()) return partitions;
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const Partition& partition : partitions) {
+    const std::pair name(partition.name, partition.name);
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  std::vector<std::string> requested;
   for (const std::string& name : split_list(advise.partitions))
-    requested.push_back(parse_choice<Partition>("partition", name, by_name));
-  return requested;
+    requested.push_back(parse_choice<std::string>("partition", name, names));
+  std::erase_if(partitions, [&](const Partition& partition) {
+    return std::ranges::find(requested, partition.name) == requested.end();
+  });
+  return partitions;
 }
 
 /// Returns the rows of the plans that `--out` has solved.
@@ -181,13 +201,66 @@ std::vector<PlanResult> solved_rows(const RunOptions& run) {
   return solved;
 }
 
+/// Sets the predicted durations of the pending plans, and the origins of the speeds.
+void predict_plans(const AdviseOptions& advise, CampaignOnCluster& campaign) {
+  RemainingWork work = remaining_work(advise.run, solved_rows(advise.run), advise.core_speed);
+  campaign.plans.core_s = std::move(work.plans_s);
+  campaign.speed_source = std::move(work.speed_source);
+  // The options have selected the CPU for a solver that does not run on GPUs.
+  if (advise.run.device == DeviceChoice::cpu) return;
+  campaign.plans.needs_gpus = advise.run.device == DeviceChoice::gpu;
+  campaign.plans.gpu_s = std::move(work.updates);
+  for (double& plan : campaign.plans.gpu_s) plan /= advise.gpu_speed;
+  campaign.gpu_speed_source =
+      fmt::format("{:.2g} cell updates/s, {}", advise.gpu_speed,
+                  advise.gpu_speed == h100_updates_per_s
+                      ? "that of an H100; specify the speed of another GPU with --gpu-speed"
+                      : "from --gpu-speed");
+  if (!gpu_support().built_with_cuda)
+    campaign.notes.emplace_back(
+        "this wallheat was built without CUDA; to use GPUs, build it with CUDA");
+}
+
+/// Reports the times on this machine and on others, because this machine has no scheduler. Throws
+/// `no_partitions` if an option describes a cluster.
+Report advise_without_scheduler(const Options& options, const AdviseOptions& advise,
+                                const SchedulerUnavailable& no_partitions) {
+  for (const char* option :
+       {"by", "first", "best", "partition", "scontrol", "sacct", "lsf", "own", "days"})
+    if (options.was_given(option)) throw no_partitions;
+  CampaignOnCluster campaign;
+  campaign.notes.emplace_back(no_partitions.what());
+  campaign.limits = {0, advise.cores_per_node, advise.start_up_s};
+  predict_plans(advise, campaign);
+  const Machine machine = local_machine();
+  return make_report(
+      campaign,
+      solver_count(place_workers({machine}, DeviceChoice::cpu, advise.run.threads).front()),
+      machine.gpus.size());
+}
+
+/// Returns the best choice that a job of this program can take.
+const Choice& best_choice(const Advice& advice) {
+  if (advice.choices.empty()) throw RunError(advice.reason);
+  const auto best = std::ranges::find_if(advice.choices, [](const Choice& choice) {
+    return choice.gpus == 0 || gpu_support().built_with_cuda;
+  });
+  if (best == advice.choices.end())
+    throw RunError("--device gpu requires a wallheat that was built with CUDA; this one was not");
+  return *best;
+}
+
 }  // namespace
 
 Report advise_command(Options& options) {
   AdviseOptions advise;
   parse_advise_options(options, advise);
   CampaignOnCluster campaign;
-  campaign.partitions = partitions_of(advise);
+  try {
+    campaign.partitions = partitions_of(advise);
+  } catch (const SchedulerUnavailable& error) {
+    return advise_without_scheduler(options, advise, error);
+  }
   campaign.limits = {read_max_array_tasks(advise.scontrol, campaign.notes), advise.cores_per_node,
                      advise.start_up_s};
   try {
@@ -195,13 +268,10 @@ Report advise_command(Options& options) {
   } catch (const AccountingUnavailable& error) {
     campaign.notes.push_back(fmt::format("waits are unknown: {}", error.what()));
   }
-  RemainingWork work = remaining_work(advise.run, solved_rows(advise.run), advise.core_speed);
-  campaign.plans_s = std::move(work.plans_s);
-  campaign.speed_source = std::move(work.speed_source);
+  predict_plans(advise, campaign);
   const Advice advice = make_advice(campaign, advise.order, std::time(nullptr));
   if (!advise.best) return make_report(advice, advise.first);
-  if (advice.choices.empty()) throw RunError(advice.reason);
-  const std::string best = submit_options(advice.choices.front());
+  const std::string best = submit_options(best_choice(advice));
   return {.elements = {Note{best}, Fact{"submit_options", "", best}}};
 }
 

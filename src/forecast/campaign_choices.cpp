@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "core/duration.hpp"
+#include "core/text.hpp"
 #include "forecast/listing_line.hpp"
 #include "forecast/replay.hpp"
 
@@ -76,7 +77,9 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
     if (fields.size() == width)
       partition.memory_bytes =
           slurm_megabyte * lines.number<std::int32_t>(min_of(fields[7]), "memory");
-    const auto same = std::ranges::find(partitions, partition.name, &Partition::name);
+    const auto same = std::ranges::find_if(partitions, [&](const Partition& other) {
+      return other.name == partition.name && (other.gpus > 0) == (partition.gpus > 0);
+    });
     if (same == partitions.end()) {
       partitions.push_back(std::move(partition));
     } else if (same->nodes < partition.nodes) {
@@ -100,6 +103,11 @@ std::size_t max_array_tasks(const std::string& name, std::string_view text) {
 
 namespace {
 
+/// Returns the time in which cores or GPUs solve plans, longest first.
+double solve_seconds(const std::vector<double>& plans_s, std::size_t solvers) {
+  return Replay(plans_s, Schedule::longest_first).seconds(solvers);
+}
+
 constexpr double hour_s = 3600;
 /// Nine of ten estimates of a plan's work are within this factor (work_estimate.hpp).
 constexpr double work_factor = 1.16;
@@ -107,46 +115,65 @@ constexpr double work_factor = 1.16;
 /// Makes the choices of one partition.
 class Chooser {
  public:
-  Chooser(const std::vector<double>& plans_s, const Partition& partition,
-          const ChoiceLimits& limits, const WaitLookup& waits)
-      : plans_s_(plans_s), partition_(partition), limits_(limits), waits_(waits) {
+  Chooser(const PlanTimes& plans, const Partition& partition, const ChoiceLimits& limits,
+          const WaitLookup& waits)
+      : plans_(plans), partition_(partition), limits_(limits), waits_(waits) {
     cores_ = limits.cores_per_node == 0 ? partition.cores
                                         : std::min(limits.cores_per_node, partition.cores);
   }
 
-  void add_to(std::vector<Choice>& choices) const {
+  /// Adds the choices in which cores solve the plans.
+  void add_core_choices(std::vector<Choice>& choices) const {
+    if (!plans_.needs_gpus) add_choices(choices, 0);
+  }
+  /// Adds the choices in which GPUs solve the plans.
+  void add_gpu_choices(std::vector<Choice>& choices) const {
+    if (partition_.gpus == 0 || plans_.gpu_s.empty()) return;
+    add_choices(choices, partition_.gpus);
+    if (partition_.gpus > 1 && cores_ > 0)
+      choices.push_back(
+          choice({.gpus = 1, .job_cores = std::max<std::size_t>(cores_ / partition_.gpus, 1)}));
+  }
+
+ private:
+  void add_choices(std::vector<Choice>& choices, std::size_t gpus) const {
     if (cores_ == 0) return;
     const std::size_t most = partition_.nodes;
     const std::size_t max_per_job =
         partition_.max_nodes == 0 ? most : std::min(most, partition_.max_nodes);
     constexpr std::size_t max_rounds = 16;
     const std::size_t max_jobs =
-        std::min({max_rounds * most, limits_.max_array_tasks, plans_s_.size()});
+        std::min({max_rounds * most, limits_.max_array_tasks, plans_.core_s.size()});
+    const std::size_t job_cores = cores_ < partition_.cores ? cores_ : 0;
     for (std::size_t nodes = 1; nodes <= max_per_job; nodes *= 2)
-      choices.push_back(choice(nodes, 1, 1));
+      choices.push_back(choice({.nodes = nodes, .gpus = gpus, .job_cores = job_cores}));
     for (std::size_t jobs = 2; jobs <= max_jobs; jobs *= 2)
-      choices.push_back(choice(1, jobs, std::min(jobs, most)));
+      choices.push_back(choice({.gpus = gpus,
+                                .job_cores = job_cores,
+                                .jobs = jobs,
+                                .max_concurrent = std::min(jobs, most)}));
   }
 
- private:
-  [[nodiscard]] Choice choice(std::size_t nodes, std::size_t jobs, std::size_t at_a_time) const {
-    Choice choice;
+  /// Completes a choice of which the sizes are known.
+  [[nodiscard]] Choice choice(Choice choice) const {
     choice.partition = partition_.name;
-    choice.nodes = nodes;
-    choice.jobs = jobs;
-    choice.max_concurrent = at_a_time;
-    choice.cores = at_a_time * nodes * cores_;
-    std::vector<double> jobs_s = job_seconds(nodes, jobs);
-    const auto cores_of_job = static_cast<double>(nodes * cores_);
+    const std::size_t node_cores = choice.job_cores == 0 ? partition_.cores : choice.job_cores;
+    choice.cores = choice.max_concurrent * choice.nodes * node_cores;
+    std::vector<double> jobs_s = job_seconds(choice);
+    const auto cores_of_job = static_cast<double>(choice.nodes * node_cores);
+    const auto gpus_of_job = static_cast<double>(choice.nodes * choice.gpus);
     choice.run_s = *std::max_element(jobs_s.begin(), jobs_s.end());
     set_limit(choice);
     const double restarts_s = static_cast<double>(choice.start_count - 1) * limits_.start_up_s;
     choice.run_s += restarts_s;
     for (double& job_s : jobs_s) job_s += restarts_s;
-    choice.core_hours = std::accumulate(jobs_s.begin(), jobs_s.end(), 0.0) / hour_s * cores_of_job;
-    if (at_a_time < jobs) choice.run_s = Replay(jobs_s, Schedule::dynamic).seconds(at_a_time);
+    const double job_hours = std::accumulate(jobs_s.begin(), jobs_s.end(), 0.0) / hour_s;
+    choice.core_hours = job_hours * cores_of_job;
+    choice.gpu_hours = job_hours * gpus_of_job;
+    if (choice.max_concurrent < choice.jobs)
+      choice.run_s = Replay(jobs_s, Schedule::dynamic).seconds(choice.max_concurrent);
     const double asked_hours = cores_of_job * static_cast<double>(choice.limit_s) / hour_s;
-    if (const WaitForecast* waits = waits_(choice.partition, nodes, asked_hours)) {
+    if (const WaitForecast* waits = waits_(choice.partition, choice.nodes, asked_hours)) {
       choice.wait_s = wait_for(*waits, choice, 0.5);
       choice.wait_95_s = wait_for(*waits, choice, 0.95);
     }
@@ -155,14 +182,15 @@ class Chooser {
 
   /// Returns the run time of each job. Job k of an array solves every N-th plan, starting at plan
   /// k.
-  [[nodiscard]] std::vector<double> job_seconds(std::size_t nodes, std::size_t jobs) const {
-    std::vector<std::vector<double>> shares(jobs);
-    for (std::size_t plan = 0; plan < plans_s_.size(); ++plan)
-      shares[plan % jobs].push_back(plans_s_[plan]);
+  [[nodiscard]] std::vector<double> job_seconds(const Choice& choice) const {
+    const std::vector<double>& plans_s = choice.gpus > 0 ? plans_.gpu_s : plans_.core_s;
+    const std::size_t solvers = choice.nodes * (choice.gpus > 0 ? choice.gpus : cores_);
+    std::vector<std::vector<double>> shares(choice.jobs);
+    for (std::size_t plan = 0; plan < plans_s.size(); ++plan)
+      shares[plan % choice.jobs].push_back(plans_s[plan]);
     std::vector<double> seconds;
     for (const auto& share : shares)
-      seconds.push_back(limits_.start_up_s +
-                        Replay(share, Schedule::longest_first).seconds(nodes * cores_));
+      seconds.push_back(limits_.start_up_s + solve_seconds(share, solvers));
     return seconds;
   }
 
@@ -194,7 +222,7 @@ class Chooser {
     return bound;
   }
 
-  const std::vector<double>& plans_s_;
+  const PlanTimes& plans_;
   const Partition& partition_;
   const ChoiceLimits& limits_;
   const WaitLookup& waits_;
@@ -211,6 +239,7 @@ double measure(const Choice& choice, ChoiceOrder order) {
 
 std::string minutes_text(double seconds) {
   if (std::isinf(seconds)) return "longer than any earlier job";
+  if (seconds < 1) return "less than 1 s";
   if (seconds < 60) return fmt::format("{:.0f} s", seconds);
   const auto minutes = static_cast<long>(std::lround(seconds / 60));
   return minutes < 120 ? fmt::format("{} min", minutes)
@@ -227,13 +256,20 @@ std::optional<double> Choice::completion_95_s() const {
   return wait_95_s ? std::optional(*wait_95_s + run_s * work_factor) : std::nullopt;
 }
 
-std::vector<Choice> campaign_choices(const std::vector<double>& plans_s,
+std::vector<Choice> campaign_choices(const PlanTimes& plans,
                                      const std::vector<Partition>& partitions,
                                      const ChoiceLimits& limits, const WaitLookup& waits,
                                      ChoiceOrder order) {
   std::vector<Choice> choices;
-  for (const Partition& partition : partitions)
-    Chooser(plans_s, partition, limits, waits).add_to(choices);
+  for (const Partition& partition : partitions) {
+    const Chooser chooser(plans, partition, limits, waits);
+    const bool has_other_nodes =
+        partition.gpus > 0 && std::ranges::any_of(partitions, [&](const Partition& other) {
+          return other.name == partition.name && other.gpus == 0;
+        });
+    if (!has_other_nodes) chooser.add_core_choices(choices);
+    chooser.add_gpu_choices(choices);
+  }
   // Compares in steps of 2 %, because "nearly equal" is not transitive and therefore not an order.
   const auto step = [&](const Choice& choice) {
     const double value = measure(choice, order);
@@ -251,13 +287,67 @@ std::vector<Choice> campaign_choices(const std::vector<double>& plans_s,
 }
 
 std::string choice_text(const Choice& choice) {
+  const std::string with_gpus =
+      choice.gpus == 0 ? "" : fmt::format(" with {}", count_text(choice.gpus, "GPU"));
+  const char* const each = choice.gpus > 0 && choice.nodes * choice.jobs > 1 ? " each" : "";
   if (choice.jobs == 1)
-    return fmt::format("{} node{} of {}", choice.nodes, choice.nodes == 1 ? "" : "s",
-                       choice.partition);
-  std::string text = fmt::format("an array of {} jobs on {}", choice.jobs, choice.partition);
+    return fmt::format("{} of {}{}{}", count_text(choice.nodes, "node"), choice.partition,
+                       with_gpus, each);
+  std::string text =
+      fmt::format("an array of {} jobs on {}{}{}", choice.jobs, choice.partition, with_gpus, each);
   if (choice.max_concurrent < choice.jobs)
     text += fmt::format(", {} at a time", choice.max_concurrent);
   return text;
+}
+
+std::vector<MachineTime> machine_times(const PlanTimes& plans, std::size_t local_cores,
+                                       std::size_t local_gpus, const ChoiceLimits& limits) {
+  const std::size_t node_cores = limits.cores_per_node == 0 ? 16 : limits.cores_per_node;
+  const std::string cores = count_text(node_cores, "core");
+  std::vector<MachineTime> machines;
+  if (!plans.needs_gpus) {
+    machines.push_back({.machine = count_text(local_cores, "core") + " of this machine",
+                        .cores = local_cores,
+                        .is_here = true});
+    machines.push_back({.machine = "a node of " + cores, .cores = node_cores});
+    machines.push_back({.machine = "4 nodes of " + cores, .nodes = 4, .cores = node_cores});
+  }
+  if (!plans.gpu_s.empty()) {
+    if (local_gpus > 0)
+      machines.push_back({.machine = count_text(local_gpus, "GPU") + " of this machine",
+                          .gpus = local_gpus,
+                          .is_here = true});
+    machines.push_back({.machine = "a node with 1 GPU", .gpus = 1});
+  }
+  for (MachineTime& machine : machines) {
+    if (!machine.is_here) machine.start_up_s = limits.start_up_s;
+    machine.run_s = machine.start_up_s +
+                    (machine.gpus > 0 ? solve_seconds(plans.gpu_s, machine.nodes * machine.gpus)
+                                      : solve_seconds(plans.core_s, machine.nodes * machine.cores));
+  }
+  return machines;
+}
+
+std::string recommendation_text(const std::vector<MachineTime>& machines) {
+  const auto fastest = [&](bool is_here) {
+    const MachineTime* found = nullptr;
+    for (const MachineTime& machine : machines)
+      if (machine.is_here == is_here && (found == nullptr || machine.run_s < found->run_s))
+        found = &machine;
+    return found;
+  };
+  const MachineTime* const here = fastest(true);
+  const MachineTime* const other = fastest(false);
+  if (here == nullptr)
+    return fmt::format(
+        "This machine cannot solve the plans, because --device gpu requires a GPU; "
+        "{} would take {}.",
+        other->machine, minutes_text(other->run_s));
+  if (here->run_s <= other->run_s)
+    return fmt::format("Run here: {} need {}, and no other choice is faster.", here->machine,
+                       minutes_text(here->run_s));
+  return fmt::format("Run here if {} is soon enough; {} would take {} and its wait in the queue.",
+                     minutes_text(here->run_s), other->machine, minutes_text(other->run_s));
 }
 
 std::string recommendation_text(const std::vector<Choice>& choices, ChoiceOrder order) {

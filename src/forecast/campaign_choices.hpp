@@ -27,9 +27,10 @@ struct Partition {
   friend bool operator==(const Partition&, const Partition&) = default;
 };
 
-/// Parses the output of `sinfo -h -o FORMAT`. Skips partitions and nodes that are down. The last
-/// field, the memory, is optional. `name` is used in messages. Throws RunError, whose message
-/// contains the line number.
+/// Parses the output of `sinfo -h -o FORMAT`. Skips partitions and nodes that are down. Returns up
+/// to two entries per partition: its most frequent type of node without GPUs, and that with GPUs.
+/// The last field, the memory, is optional. `name` is used in messages. Throws RunError, whose
+/// message contains the line number.
 [[nodiscard]] std::vector<Partition> parse_sinfo(const std::string& name, std::string_view text);
 inline constexpr const char* sinfo_format = "%R|%a|%D|%c|%G|%l|%s|%m";
 
@@ -37,11 +38,20 @@ inline constexpr const char* sinfo_format = "%R|%a|%D|%c|%G|%l|%s|%m";
 /// numbered from 1: MaxArraySize minus one. Throws RunError if MaxArraySize is missing.
 [[nodiscard]] std::size_t max_array_tasks(const std::string& name, std::string_view text);
 
+/// Predicted durations of the plans of a campaign, in s.
+struct PlanTimes {
+  std::vector<double> core_s;      ///< of each plan on one core
+  std::vector<double> gpu_s = {};  ///< of each plan on one GPU; empty: no plan is solved on GPUs
+  bool needs_gpus = false;         ///< true: no plan is solved on cores
+};
+
 /// One way to run a campaign.
 struct Choice {
-  std::string partition;
-  std::size_t nodes = 1;  ///< per job
-  std::size_t jobs = 1;   ///< more than one: a job array, in which each job solves one shard
+  std::string partition = {};
+  std::size_t nodes = 1;      ///< per job
+  std::size_t gpus = 0;       ///< per node, which solve the plans; 0: its cores solve them
+  std::size_t job_cores = 0;  ///< cores per node to request; 0: whole nodes
+  std::size_t jobs = 1;       ///< more than one: a job array, in which each job solves one shard
   /// Maximum number of jobs that run concurrently; the others start as these end.
   std::size_t max_concurrent = 1;
   std::size_t cores = 0;        ///< cores in use by all concurrent jobs
@@ -50,9 +60,10 @@ struct Choice {
   /// Run time of the longest job, all its starts together; if not all jobs can run concurrently,
   /// the run time of all jobs.
   double run_s = 0;
-  std::optional<double> wait_s;     ///< bound of the median, for all jobs together
-  std::optional<double> wait_95_s;  ///< 95 % bound for all jobs together
-  double core_hours = 0;            ///< of all starts of all jobs
+  std::optional<double> wait_s = {};     ///< bound of the median, for all jobs together
+  std::optional<double> wait_95_s = {};  ///< 95 % bound for all jobs together
+  double core_hours = 0;                 ///< of all starts of all jobs
+  double gpu_hours = 0;                  ///< of all starts of all jobs
 
   /// Returns the time until all plans are solved: at least half of the campaigns need at most this
   /// time. Returns nullopt if the wait is unknown.
@@ -76,13 +87,17 @@ using WaitLookup = std::function<const WaitForecast*(const std::string& partitio
                                                      std::size_t nodes, double core_hours)>;
 
 /// Returns the ways to run a campaign in each partition, the best first: one job on 1, 2, 4, ...
-/// nodes, and job arrays of 2, 4, 8, ... one-node jobs. `plans_s` is the duration of each plan on
-/// one core. A choice is last if the criterion of `order` is unknown for it; choices that differ by
+/// nodes, and job arrays of 2, 4, 8, ... one-node jobs. On nodes with GPUs these choices exist
+/// twice, on the cores of the nodes and on all of their GPUs, and also a job on one GPU with its
+/// share of the cores. If a partition has nodes without GPUs, too, only these are offered for their
+/// cores. A choice is last if the criterion of `order` is unknown for it; choices that differ by
 /// less than about 2 % are ordered by core hours. Job arrays have up to sixteen times as many jobs
 /// as the partition has nodes: small jobs need a short time limit each, so they fit into gaps of
 /// the scheduler queue; at most as many run concurrently as there are nodes.
 ///
-/// Plans are scheduled longest first on the cores of a job, as `wallheat run` does. The time limit
+/// Plans are scheduled longest first on the cores or GPUs of a job, as `wallheat run` does. A GPU
+/// counts as if it solved one plan after the other, because its speed is that of many concurrent
+/// plans. The time limit
 /// is 25 % more than the resulting run time, plus 2 min, rounded up to 5 min, and at most the limit
 /// of the partition.
 ///
@@ -93,7 +108,7 @@ using WaitLookup = std::function<const WaitForecast*(const std::string& partitio
 /// used. The other jobs of the array start as these end, because they have been in the queue for as
 /// long as the first ones, and come before jobs that were submitted later. A job that is started
 /// again waits again.
-[[nodiscard]] std::vector<Choice> campaign_choices(const std::vector<double>& plans_s,
+[[nodiscard]] std::vector<Choice> campaign_choices(const PlanTimes& plans,
                                                    const std::vector<Partition>& partitions,
                                                    const ChoiceLimits& limits,
                                                    const WaitLookup& waits, ChoiceOrder order);
@@ -102,7 +117,31 @@ using WaitLookup = std::function<const WaitForecast*(const std::string& partitio
 [[nodiscard]] std::string recommendation_text(const std::vector<Choice>& choices,
                                               ChoiceOrder order);
 
-/// Returns text such as "2 nodes of medium" or "an array of 8 jobs on medium, 4 at a time".
+/// Returns text such as "2 nodes of medium", "an array of 8 jobs on medium, 4 at a time" or "1 node
+/// of gpu with 4 GPUs".
 [[nodiscard]] std::string choice_text(const Choice& choice);
+
+/// One machine, or several nodes, for a campaign that no scheduler has to wait for.
+struct MachineTime {
+  std::string machine;  ///< "4 cores of this machine"
+  std::size_t nodes = 1;
+  std::size_t cores = 0;  ///< per node, which solve the plans; 0: its GPUs solve them
+  std::size_t gpus = 0;   ///< per node
+  bool is_here = false;   ///< false: another machine than this one
+  double start_up_s = 0;  ///< part of run_s
+  double run_s = 0;       ///< without the wait in a scheduler queue
+};
+
+/// Returns the time that a campaign takes with the cores and GPUs of this machine, and, for
+/// comparison, with one and four nodes of a cluster and with one GPU. Nodes have
+/// `limits.cores_per_node` cores; 0: 16. Their cores are as fast as those of this machine.
+[[nodiscard]] std::vector<MachineTime> machine_times(const PlanTimes& plans,
+                                                     std::size_t local_cores,
+                                                     std::size_t local_gpus,
+                                                     const ChoiceLimits& limits);
+
+/// Returns a text that compares this machine with the fastest of the others. `machines` must
+/// contain both kinds.
+[[nodiscard]] std::string recommendation_text(const std::vector<MachineTime>& machines);
 
 }  // namespace wallheat

@@ -87,11 +87,14 @@ JobHistory read_job_history(const JobHistorySource& source) {
 
 std::vector<Partition> read_partitions(const std::string& sinfo_file) {
   const SchedulerOutput sinfo = output_or_file(sinfo_file, {"sinfo", "-h", "-o", sinfo_format});
-  if (!sinfo.failure.empty())
-    throw RunError(
-        fmt::format("no partitions found ({}); save the output of sinfo in a file and specify it "
-                    "with --sinfo",
-                    escape_control_chars(sinfo.failure)));
+  if (!sinfo.failure.empty()) {
+    const std::string message = fmt::format(
+        "no partitions found ({}); save the output of sinfo in a file and specify it "
+        "with --sinfo",
+        escape_control_chars(sinfo.failure));
+    if (!sinfo.is_installed) throw SchedulerUnavailable(message);
+    throw RunError(message);
+  }
   std::vector<Partition> known = parse_sinfo(sinfo_file.empty() ? "sinfo" : sinfo_file, sinfo.text);
   std::erase_if(known, [](const Partition& each) { return each.nodes == 0 || each.cores == 0; });
   if (known.empty())

@@ -20,6 +20,11 @@ struct AccountingUnavailable : RunError {
   using RunError::RunError;
 };
 
+/// The partitions are not known: Slurm's sinfo is not installed on this machine.
+struct SchedulerUnavailable : RunError {
+  using RunError::RunError;
+};
+
 /// Source of the history of jobs.
 struct JobHistorySource {
   std::vector<std::string> sacct;  ///< files with the output of Slurm's sacct
@@ -37,8 +42,8 @@ struct JobHistory {
 /// AccountingUnavailable if that is not possible.
 [[nodiscard]] JobHistory read_job_history(const JobHistorySource& source);
 
-/// Returns the partitions of the cluster that have cores. If `sinfo_file` is empty, calls sinfo.
-/// Throws RunError if there are none.
+/// Returns the partitions of the cluster that have cores. If `sinfo_file` is empty, calls sinfo,
+/// and throws SchedulerUnavailable if it is not installed. Throws RunError if there are none.
 [[nodiscard]] std::vector<Partition> read_partitions(const std::string& sinfo_file);
 
 /// Returns the maximum number of tasks of a job array. If `scontrol_file` is empty, calls scontrol;

@@ -1,7 +1,5 @@
 #include "plans/drawing.hpp"
 
-#include <png.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -10,42 +8,11 @@
 #include <utility>
 
 #include "core/text.hpp"
-#include "io/deflate.hpp"
+#include "plans/png_picture.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
-
-struct Pixel {
-  PixelColour colour;
-  std::uint8_t opacity = 0;  ///< 255: opaque
-
-  [[nodiscard]] bool is_transparent() const { return opacity < 128; }
-};
-static_assert(sizeof(Pixel) == 4, "libpng writes four bytes per pixel");
-
-Grid<Pixel> pixels_of(const NamedBytes& png, std::size_t max_per_side) {
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  const auto fail = [&](const std::string& cause) {
-    png_image_free(&image);
-    throw InputError(png.name + " cannot be read as a PNG picture: " + cause);
-  };
-  if (png_image_begin_read_from_memory(&image, png.bytes.data(), png.bytes.size()) == 0)
-    fail(image.message);
-  if (std::max(image.width, image.height) > max_per_side)
-    fail("more than " + std::to_string(max_per_side) + " pixels per side");
-  // A pixel takes at least one bit. A file that is too short is rejected before memory is
-  // allocated.
-  if (std::uint64_t{image.height} * (image.width / 8) > max_inflated_size(png.bytes.size()))
-    fail("the file is too short for " + std::to_string(image.width) + " x " +
-         std::to_string(image.height) + " pixels");
-  image.format = PNG_FORMAT_RGBA;
-  Grid<Pixel> pixels(image.height, image.width);
-  if (png_image_finish_read(&image, nullptr, pixels.cells.data(), 0, nullptr) == 0)
-    fail(image.message);
-  return pixels;
-}
 
 double distance_between(PixelColour a, PixelColour b) {
   return std::hypot(a.red - b.red, a.green - b.green, a.blue - b.blue);
@@ -257,7 +224,7 @@ std::string to_text(PixelColour colour) {
 
 DrawnPlan plan_from_image(const NamedBytes& png, const Legend& legend) {
   constexpr std::size_t max_cells_per_side = 16384;
-  const auto pixels = pixels_of(png, max_cells_per_side / legend.cells_per_pixel);
+  const auto pixels = read_png(png, max_cells_per_side / legend.cells_per_pixel);
   DrawnPlan drawn;
   drawn.uses = uses_of(pixels, legend);
   const auto meanings = meanings_of(pixels, png.name, legend, drawn);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <ctime>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -269,13 +270,19 @@ struct ChoiceForecasts {
   }
 };
 
+double core_hours(const PlanTimes& plans) {
+  return std::accumulate(plans.core_s.begin(), plans.core_s.end(), 0.0) / 3600;
+}
+
 }  // namespace
 
 Advice make_advice(const CampaignOnCluster& campaign, ChoiceOrder order, std::int64_t now_s) {
   const JobListing& listing = campaign.history.listing;
   const QueueForecast waits = queue_forecast(listing, {}, {}, {});
-  Advice advice{.plans = campaign.plans_s.size(),
+  Advice advice{.plans = campaign.plans.core_s.size(),
+                .core_hours = core_hours(campaign.plans),
                 .speed_source = campaign.speed_source,
+                .gpu_speed_source = {},
                 .now_s = now_s,
                 .choices = {},
                 .reason = "All plans are solved; nothing to submit.",
@@ -283,14 +290,13 @@ Advice make_advice(const CampaignOnCluster& campaign, ChoiceOrder order, std::in
   if (campaign.history.own_jobs)
     advice.notes.push_back(
         fmt::format("waits are those of your own {} jobs", waits.counts.started));
-  if (campaign.plans_s.empty()) return advice;
+  if (advice.plans == 0) return advice;
   std::map<std::string, ChoiceForecasts> forecasts;
   for (const PartitionForecast& queue : waits.queues) forecasts[queue.partition].queue = &queue;
   for (const PartitionWaits& partition : extract_waits(listing).partitions)
     forecasts.at(partition.name).wide = forecast_wide_jobs(listing, partition.waits);
-  for (const double plan_s : campaign.plans_s) advice.core_hours += plan_s / 3600;
   advice.choices = campaign_choices(
-      campaign.plans_s, campaign.partitions, campaign.limits,
+      campaign.plans, campaign.partitions, campaign.limits,
       [&](const std::string& partition, std::size_t nodes,
           double core_hours) -> const WaitForecast* {
         const auto found = forecasts.find(partition);
@@ -298,20 +304,37 @@ Advice make_advice(const CampaignOnCluster& campaign, ChoiceOrder order, std::in
         return &found->second.find(nodes, waits.classes.of_hours(core_hours));
       },
       order);
+  if (advice.choices.empty())
+    throw RunError("none of the partitions has GPUs, which --device gpu requires; omit it");
+  if (std::ranges::any_of(advice.choices, [](const Choice& choice) { return choice.gpus > 0; }))
+    advice.gpu_speed_source = campaign.gpu_speed_source;
   advice.reason = recommendation_text(advice.choices, order);
   return advice;
 }
 
+namespace {
+
+/// Adds the work of a campaign, the origin of its estimate, and the notes.
+void add_work(Report& report, std::size_t plans, double core_hours, const std::string& speed_source,
+              const std::string& gpu_speed_source, const std::vector<std::string>& notes) {
+  std::string work = " to solve";
+  if (!std::isnan(core_hours))
+    work += fmt::format(", {:.3g} core hours, {}", core_hours, speed_source);
+  report.add_fact("plans", "plans", plans, {}, work);
+  report.add_json_fact("core_hours", core_hours);
+  report.add_json_fact("speed", speed_source);
+  if (!gpu_speed_source.empty()) report.add_text_fact("speed of a GPU", gpu_speed_source);
+  report.add_json_fact("gpu_speed", gpu_speed_source.empty() ? Value() : Value(gpu_speed_source));
+  for (const std::string& note : notes) report.add_text_fact("note", note);
+  report.add_json_fact("notes", fmt::format("{}", fmt::join(notes, "; ")));
+}
+
+}  // namespace
+
 Report make_report(const Advice& advice, std::size_t first) {
   Report report{"where to run"};
-  std::string work = " to solve";
-  if (!std::isnan(advice.core_hours))
-    work += fmt::format(", {:.3g} core hours, {}", advice.core_hours, advice.speed_source);
-  report.add_fact("plans", "plans", advice.plans, {}, work);
-  report.add_json_fact("core_hours", advice.core_hours);
-  report.add_json_fact("speed", advice.speed_source);
-  for (const std::string& note : advice.notes) report.add_text_fact("note", note);
-  report.add_json_fact("notes", fmt::format("{}", fmt::join(advice.notes, "; ")));
+  add_work(report, advice.plans, advice.core_hours, advice.speed_source, advice.gpu_speed_source,
+           advice.notes);
   const std::vector<Choice>& choices = advice.choices;
   const ValueStyle duration{ValueFormat::duration};
   const ValueStyle hours{ValueFormat::decimals, 2};
@@ -320,6 +343,7 @@ Report make_report(const Advice& advice, std::size_t first) {
                                   {{"choice", "choice"},
                                    json_only_column("partition"),
                                    json_only_column("nodes"),
+                                   json_only_column("gpus"),
                                    json_only_column("jobs"),
                                    json_only_column("at_a_time"),
                                    json_only_column("cores"),
@@ -334,23 +358,80 @@ Report make_report(const Advice& advice, std::size_t first) {
                                    json_only_column("done_95_s"),
                                    text_only_column("95 % by"),
                                    {"core_hours", "core hours", hours},
+                                   {"gpu_hours", "GPU hours", hours},
                                    json_only_column("submit_options")}});
   table.max_text_rows = first;
   for (const Choice& choice : choices)
-    table.rows.push_back({choice_text(choice), choice.partition, choice.nodes, choice.jobs,
-                          choice.max_concurrent, choice.cores, choice.limit_s, choice.start_count,
-                          choice_limit_text(choice), choice.run_s, choice.wait_s, choice.wait_95_s,
-                          choice.completion_s(), clock_text(advice.now_s, choice.completion_s()),
+    table.rows.push_back({choice_text(choice),
+                          choice.partition,
+                          choice.nodes,
+                          choice.gpus,
+                          choice.jobs,
+                          choice.max_concurrent,
+                          choice.cores,
+                          choice.limit_s,
+                          choice.start_count,
+                          choice_limit_text(choice),
+                          choice.run_s,
+                          choice.wait_s,
+                          choice.wait_95_s,
+                          choice.completion_s(),
+                          clock_text(advice.now_s, choice.completion_s()),
                           choice.completion_95_s(),
-                          clock_text(advice.now_s, choice.completion_95_s()), choice.core_hours,
+                          clock_text(advice.now_s, choice.completion_95_s()),
+                          choice.core_hours,
+                          choice.gpu_hours,
                           submit_options(choice)});
+  constexpr std::size_t last_column = 1;
+  table.hide_constant_columns(0.0, table.columns.size() - 1 - last_column);
   report.add_note(advice.reason);
   report.add_json_fact("reason", advice.reason);
   return report;
 }
 
+Report make_report(const CampaignOnCluster& campaign, std::size_t local_cores,
+                   std::size_t local_gpus) {
+  Report report{"where to run"};
+  const PlanTimes& plans = campaign.plans;
+  add_work(report, plans.core_s.size(), core_hours(plans), campaign.speed_source,
+           plans.gpu_s.empty() ? "" : campaign.gpu_speed_source, campaign.notes);
+  Table& table = report.add(Table{"machines",
+                                  "",
+                                  {{"machine", "machine"},
+                                   json_only_column("is_here"),
+                                   json_only_column("nodes"),
+                                   json_only_column("cores"),
+                                   json_only_column("gpus"),
+                                   json_only_column("start_up_s"),
+                                   {"run_s", "run", {ValueFormat::duration}},
+                                   {"assumptions", "assumptions"}}});
+  std::string reason = "All plans are solved; nothing to run.";
+  if (!plans.core_s.empty()) {
+    const std::vector<MachineTime> machines =
+        machine_times(plans, local_cores, local_gpus, campaign.limits);
+    for (const MachineTime& machine : machines) {
+      std::string assumptions = machine.gpus > 0  ? "speed of a GPU as above"
+                                : machine.is_here ? "cores as fast as the measured one"
+                                                  : "cores as fast as those of this machine";
+      if (machine.is_here)
+        assumptions += "; without the start of the program";
+      else
+        assumptions += fmt::format("; {} s for the start and end of the job; without its wait",
+                                   machine.start_up_s);
+      table.rows.push_back({machine.machine, machine.is_here, machine.nodes, machine.cores,
+                            machine.gpus, machine.start_up_s, machine.run_s, assumptions});
+    }
+    reason = recommendation_text(machines);
+  }
+  report.add_note(reason);
+  report.add_json_fact("reason", reason);
+  return report;
+}
+
 std::string submit_options(const Choice& choice) {
   std::string text = fmt::format("--partition {} --nodes {}", choice.partition, choice.nodes);
+  if (choice.job_cores > 0) text += fmt::format(" --cores {}", choice.job_cores);
+  if (choice.gpus > 0) text += fmt::format(" --gpus {}", choice.gpus);
   if (choice.jobs > 1) text += fmt::format(" --array {}", choice.jobs);
   if (choice.max_concurrent < choice.jobs)
     text += fmt::format(" --max-running {}", choice.max_concurrent);

@@ -48,6 +48,7 @@ struct Advice {
   /// Core hours of these plans, on the cores that were measured; NaN: unknown.
   double core_hours = 0;
   std::string speed_source;        ///< origin of the speed of a core, for text output
+  std::string gpu_speed_source;    ///< origin of the speed of a GPU; empty: no choice has GPUs
   std::int64_t now_s = 0;          ///< seconds since 1970
   std::vector<Choice> choices;     ///< sorted, best choice first
   std::string reason;              ///< why the first choice is the best
@@ -56,8 +57,9 @@ struct Advice {
 
 /// Pending plans of a campaign, and the cluster that may solve them.
 struct CampaignOnCluster {
-  std::vector<double> plans_s;  ///< duration of each pending plan on one core
-  std::string speed_source;     ///< origin of these durations, for text output
+  PlanTimes plans;               ///< of the pending plans
+  std::string speed_source;      ///< origin of the speed of a core, for text output
+  std::string gpu_speed_source;  ///< origin of the speed of a GPU, for text output
   std::vector<Partition> partitions;
   ChoiceLimits limits;
   JobHistory history;              ///< empty: waits are unknown
@@ -73,6 +75,12 @@ struct CampaignOnCluster {
 
 /// Text output shows the first `first` choices, and times in the local time zone of this machine.
 [[nodiscard]] Report make_report(const Advice& advice, std::size_t first);
+
+/// Returns a report on the same campaign without a scheduler: the times on the cores and GPUs of
+/// this machine and on other machines. Ignores the partitions and the history of jobs.
+[[nodiscard]] Report make_report(const CampaignOnCluster& campaign, std::size_t local_cores,
+                                 std::size_t local_gpus);
+
 /// Formats a choice as options of `wallheat submit`, on one line.
 [[nodiscard]] std::string submit_options(const Choice& choice);
 

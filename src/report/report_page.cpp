@@ -23,7 +23,8 @@ namespace {
 // Elements that scroll have a shadow at the side where there is more. Figures keep their size on a
 // phone, so that their texts are readable. Nothing scrolls on paper: there, the font of a table
 // shrinks with its number of columns, and texts are wrapped. In a table with so many columns that
-// its font would be unreadable, numbers are wrapped, too.
+// its font would be unreadable, numbers are wrapped, too. A table of two columns contains
+// properties and values: it fits on a phone if its texts are wrapped.
 constexpr std::string_view rules =
     R"(body{font:15px/1.45 system-ui,sans-serif;color:var(--text);background:var(--ground);margin:2em auto;max-width:960px;padding:0 1em}
 h1{font-size:1.5em;overflow-wrap:anywhere}h2{font-size:1.35em;margin-top:2em;overflow-wrap:anywhere}
@@ -34,7 +35,7 @@ linear-gradient(to left,var(--ground) 40%,transparent) 100%/60px 100%,linear-gra
 linear-gradient(to left,var(--shadow),transparent) 100%/18px 100%;background-repeat:no-repeat;background-attachment:local,local,scroll,scroll}
 table{border-collapse:collapse}td,th{padding:.15em .8em .15em 0;vertical-align:top;font-weight:400;white-space:pre-wrap}
 th{color:var(--faint);text-align:left;vertical-align:bottom}.r{text-align:right;font-variant-numeric:tabular-nums}p{overflow-wrap:anywhere}
-table:not(.facts) td{white-space:pre}.facts td{overflow-wrap:anywhere}.facts td:first-child{min-width:9em}
+table:not(.facts) td{white-space:pre}.pairs table td{white-space:pre-wrap;overflow-wrap:break-word}.pairs table td:last-child{overflow-wrap:anywhere}.facts td{overflow-wrap:anywhere}.facts td:first-child{min-width:9em}
 .plot svg{display:block}.plot image{image-rendering:pixelated}.plot [fill=black]{fill:var(--text)}.plot [color=black]{color:var(--text)}
 button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-decoration:underline dotted}
 button[disabled]{opacity:.4;cursor:default}.save{color:var(--faint);font-size:.85em;margin:.2em 0}.save button{margin-right:.8em}
@@ -304,7 +305,10 @@ class PageWriter {
     const auto columns = std::ranges::count_if(table.columns, &Table::Column::is_in_text);
     constexpr std::ptrdiff_t max_readable_columns = 20;
     out_ << fmt::format("<div class=\"scroll{}\" tabindex=0><table style=\"--columns:{}\"><tr>",
-                        columns > max_readable_columns ? " wide" : "", columns);
+                        columns == 2                     ? " pairs"
+                        : columns > max_readable_columns ? " wide"
+                                                         : "",
+                        columns);
     for (std::size_t i = 0; i < first.size(); ++i)
       if (const Table::Column& column = table.columns.at(i); column.is_in_text())
         out_ << cell("th", first[i])

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "core/text.hpp"
+#include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -79,6 +81,24 @@ std::string door_suffix(std::optional<std::uint32_t> door_cells, bool is_default
   if (door_cells && cell_metres > 0) width += fmt::format(" ({:.3g} m)", *door_cells * cell_metres);
   return fmt::format(", divided at openings of up to {}{}", width,
                      is_default ? ", the default; --door sets the width" : "");
+}
+
+std::optional<std::uint32_t> recorded_door_cells(const std::string& file,
+                                                 const ResultReader& reader) {
+  const std::optional<Door> door = recorded_solver(file, reader.settings()).door;
+  if (!door) throw RunError(file + " contains no rooms");
+  if (*door != Door()) return static_cast<std::uint32_t>(door->cells);
+  std::set<std::uint32_t> widths;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (is_solved(row.status)) widths.insert(door->of({row.rows, row.cols}));
+  });
+  return widths.size() == 1 ? std::optional(*widths.begin()) : std::nullopt;
+}
+
+void add_door_facts(std::optional<std::uint32_t> door_cells, double cell_metres, Report& report) {
+  report.add_json_fact("door_cells", door_cells);
+  report.add_json_fact("door_m",
+                       door_cells && cell_metres > 0 ? Value(*door_cells * cell_metres) : Value());
 }
 
 RoomNames parse_room_names(const std::string& file, std::string_view text, const RoomMap& map,

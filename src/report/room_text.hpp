@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "report/report.hpp"
+#include "wallheat/result_reader.hpp"
 #include "wallheat/rooms.hpp"
 
 // The division of plans into rooms, in the output of commands: door width, small rooms, names.
@@ -33,6 +35,13 @@ struct RoomCounts {
 /// differs between plans. `cell_metres` is the width of a cell in m; 0: unknown.
 [[nodiscard]] std::string door_suffix(std::optional<std::uint32_t> door_cells, bool is_default,
                                       double cell_metres);
+/// Returns the door width with which the rooms of a result file were computed, in cells; nullopt if
+/// it differs between the plans, or if no plan is solved. The file must have rooms. `file` is used
+/// in messages. Throws RunError if the setting is invalid.
+[[nodiscard]] std::optional<std::uint32_t> recorded_door_cells(const std::string& file,
+                                                               const ResultReader& reader);
+/// Adds this door width to the JSON output, in cells and in m.
+void add_door_facts(std::optional<std::uint32_t> door_cells, double cell_metres, Report& report);
 /// Returns the door width of plans, in cells; nullopt if it differs between them, or if there are
 /// none.
 template <class Plans>

@@ -290,7 +290,7 @@ Report ProgressHistory::page(const FileStatus& status) const {
   const bool is_long = seconds_.back() > 2 * hour_s;
   Figure figure{"progress",
                 "plans with a result",
-                {is_long ? "hours since this page was begun" : "s since this page was begun"},
+                {is_long ? "time since the first update, hours" : "time since the first update, s"},
                 {"plans"}};
   figure.y.from = 0;
   figure.y.to = static_cast<double>(total);

@@ -413,8 +413,11 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
   add_temperatures(summary, of.thresholds, report);
   add_areas(summary, of, report);
   if (summary.rooms) {
-    report.add_fact("rooms", "rooms", summary.rooms->all, {},
-                    summary.room_counts.suffix(of.min_cells));
+    const auto door_cells = recorded_door_cells(of.file, *reader);
+    report.add_fact(
+        "rooms", "rooms", summary.rooms->all, {},
+        summary.room_counts.suffix(of.min_cells) + door_suffix(door_cells, false, of.cell_metres));
+    add_door_facts(door_cells, of.cell_metres, report);
     report.add_json_fact("min_cells", of.min_cells);
     report.add_json_fact("small_rooms", summary.room_counts.small);
     add_sides("rooms", "  mean ", *summary.rooms, "room", of.thresholds, report);

@@ -383,11 +383,12 @@ class PreflightCheck : Preparation {
     const auto problem = [this](std::string message) {
       found_.problems.push_back(std::move(message));
     };
-    if (job.nodes > 0 && mpi_library() == "none")
+    if (job.nodes * job.workers > 1 && mpi_library() == "none")
       problem(fmt::format(
-          "this wallheat was built without MPI, but the job starts {} ranks; use a wallheat with "
-          "MPI, or a job on one node that calls 'wallheat run' without mpirun",
-          job.nodes * job.workers + 1));
+          "this wallheat was built without MPI, but the job starts {} workers on {}; use a "
+          "wallheat "
+          "with MPI, or a job on one node with --workers 1, which uses all its cores and GPUs",
+          job.nodes * job.workers, count_text(job.nodes, "node")));
     const bool is_command = options.solve.solver.kind == SolverKind::command;
     if (!is_command && (gpus > 0 || needs_gpus) && !gpu_support().built_with_cuda)
       problem(fmt::format("{} requires a wallheat that was built with CUDA; this one was not",

@@ -166,15 +166,21 @@ RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult
     if (!done.find(id)) wanted.push_back(id);
   std::vector<double> updates = updates_of(*source, wanted, run.solve.solver);
   fill_gaps(updates, run.solve.data);
+  std::vector<double> plans_s(updates.size());
+  const auto set_times = [&](const auto& seconds_of) {
+    std::ranges::transform(updates, plans_s.begin(), seconds_of);
+  };
+  CoreSpeed speed;
   if (core_speed > 0) {
-    for (double& plan : updates) plan /= core_speed;
-    return {std::move(updates), "from --core-speed"};
+    speed.source = "from --core-speed";
+    set_times([&](double plan) { return plan / core_speed; });
+  } else {
+    speed = learn_speed(solved, *source, run.solve.solver);
+    if (speed.source.empty() && !wanted.empty())
+      speed = measure_speed(wanted, updates, *source, run.solve.solver);
+    set_times([&](double plan) { return speed.model.predict_seconds(plan); });
   }
-  CoreSpeed speed = learn_speed(solved, *source, run.solve.solver);
-  if (speed.source.empty() && !wanted.empty())
-    speed = measure_speed(wanted, updates, *source, run.solve.solver);
-  for (double& plan : updates) plan = speed.model.predict_seconds(plan);
-  return {std::move(updates), std::move(speed.source)};
+  return {std::move(plans_s), std::move(updates), std::move(speed.source)};
 }
 
 }  // namespace wallheat

@@ -56,7 +56,8 @@ struct RemainingWork {
   /// Predicted duration of each plan on one core, in s. A plan whose mask cannot be read has the
   /// mean number of cell updates of the others.
   std::vector<double> plans_s;
-  std::string speed_source;  ///< origin of the speed of a core, for text output
+  std::vector<double> updates;  ///< estimated cell updates of each plan
+  std::string speed_source;     ///< origin of the speed of a core, for text output
 };
 
 /// Returns the work of the plans of a run that are not solved. `core_speed` is in cell updates per

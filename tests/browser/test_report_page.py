@@ -30,6 +30,7 @@ PLANTED = {"planted error": "<script nonce=wallheat>throw new Error('planted err
            "asks for http://planted.invalid/a.png": "<img src='http://planted.invalid/a.png'>",
            "sticks out": "<div style='width:5000px'>planted</div>",
            "cut off on paper": "<div class=scroll style='overflow:auto;width:50px'><table><td style='min-width:900px'></table></div>",
+           "two columns": "<div class=scroll style='overflow:auto;width:50px'><table><tr><td style='min-width:900px'><td></table></div>",
            "headings": "<h1>planted</h1><h1>planted</h1>",
            "shrunk": "<div class=plot><svg viewBox='0 0 900 9' width=9 /></div>"}
 # Scripts for a copy of the page. The first, before all others, records errors; the second, after all others, reports the
@@ -46,6 +47,9 @@ for (const svg of all('.plot svg')) {
   if (svg.getBoundingClientRect().width < svg.viewBox.baseVal.width) found.push('shrunk');
   if ((svg.getAttribute('aria-label') || '').length < 10) found.push('without a text');
 }
+for (const box of all('.scroll'))
+  if (box.querySelector('tr')?.cells.length === 2 && box.scrollWidth > box.clientWidth + 1)
+    found.push(`a table of two columns is cut off: ${box.scrollWidth} of ${box.clientWidth} pixels`);
 const rows = () => all('.long tr').slice(1).map(row => row.cells[2].textContent), saved = [];
 HTMLAnchorElement.prototype.click = function() { saved.push(this.download + ' ' + this.href.slice(0, 18)); };
 all('.plot + .save button').forEach(button => button.click());

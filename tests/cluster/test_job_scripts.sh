@@ -38,13 +38,14 @@ echo 0 > restarts
 echo RUNNING > job_state
 export PATH=$scratch/bin:$PATH SLURM_JOB_NUM_NODES=1 SLURM_JOB_ID=7 SLURM_ARRAY_TASK_ID=3 LSB_JOBINDEX=3 LSB_DJOB_HOSTFILE=$scratch/slots
 
+job_options=(workers=2 array=4)
 # ends_after SIGNALS SCRIPT STATUS FACT: sends these signals to the job; its run ends with 75; checks status and message.
 ends_after() {
   rm -rf started stopping closed requeued spool
   mkdir spool
   cp "$root/jobs/$2" spool/script  # Slurm runs a copy, from another folder
   set -m  # otherwise the background job ignores SIGINT
-  bash spool/script "$scratch/jobs" workers=2 array=4 -- --data "my plans" > log 2>&1 &
+  bash spool/script "$scratch/jobs" "${job_options[@]}" -- --data "my plans" > log 2>&1 &
   local job=$! signal
   set +m
   wait_until 300 "the run is running" test -s started
@@ -76,6 +77,15 @@ done
 check "launch.sh gets the number of workers, the shard and the options" same \
   "-n 3 --map-by node:OVERSUBSCRIBE --hostfile -- wallheat run --resume --data my plans --shard 3/4 " \
   "$(sed 's|/[^ ]* ||' called)"
+# A program without MPI runs on one node only, without mpirun.
+printf '#!/bin/sh\necho "wallheat 0.0.0 (MPI: none)"\n' > bin/wallheat
+chmod +x bin/wallheat
+job_options=(workers=1)
+for script in slurm.sh lsf.sh; do
+  ends_after USR1 $script 75 "time limit"
+  check "$script starts a program without MPI as one process" same '-- wallheat run --resume --data my plans ' "$(< called)"
+done
+rm bin/wallheat
 expect_error "a script without its folder" 1 "slurm.sh|first argument" bash "$root/jobs/slurm.sh"
 
 # requeue-on-host-loss.sh, with a fake sleep that is short.

@@ -42,6 +42,22 @@ done
 check "the message mentions --resume" mentions log --resume
 tidy
 
+# A program without MPI is started without mpirun.
+export FAKE_MPI=none
+alone=(-- "$here/fake_wallheat.sh" run --out "$scratch/results.h5")
+for end in 0 3 TERM; do
+  rm -rf "$FAKE_FOLDER" results.h5.status
+  mkdir -p "$FAKE_FOLDER"
+  MPIRUN=none "$launch" "${alone[@]}" > log 2>&1 &
+  launched=$!
+  wait_until 300 "the run without MPI has started" grep -qs heartbeat results.h5.status
+  if [ $end = TERM ]; then kill -TERM "$launched"; else end_with $end; fi
+  check "launch.sh passes on the exit status of a run without MPI: $end" ends_with "${end/TERM/75}"
+done
+tidy
+expect_error "a program without MPI cannot be started as several ranks" 2 "launch.sh|MPI|mpirun|--" "$launch" -n 3 "${alone[@]}"
+export -n FAKE_MPI
+
 start; at_work
 kill -KILL "$launched"
 check "launch.sh is killed" ends_with 137

@@ -2,13 +2,14 @@
 # Tests jobs/submit.sh and jobs/examples on a private Slurm, installed and called as by a user: a lost node, scancel,
 # GPUs, eight nodes, arrays with their merge, an expired time limit. Every result must be bit-identical to that of a plain
 # run.
-#   test_slurm.sh WALLHEAT
+#   test_slurm.sh WALLHEAT WALLHEAT_WITHOUT_MPI
 # shellcheck source-path=SCRIPTDIR source=checks.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/checks.sh"
 # shellcheck source-path=SCRIPTDIR source=campaign.sh
 . "$here/campaign.sh"
 needs_root_and ip munged slurmctld slurmd sbatch mpirun
 
+without_mpi=$(realpath "$2")
 install_in_scratch
 wallheat=$scratch/bin/wallheat
 start_slurm 8
@@ -98,6 +99,17 @@ job_over 60
 for rank in 1 2 3 4; do
   check "GPUs: worker $rank sees both GPUs of its node" in_log gpus "rank $rank on n$((rank % 2 + 1)) sees GPUs 0,1"
 done
+
+# A program without MPI solves on one node, and resumes after the signal that precedes the time limit.
+(cat site.sh; printf 'wallheat=(%q)\n' "$without_mpi") > without-mpi-site.sh
+submit without_mpi --site without-mpi-site.sh
+wait_until 60 "five plans are solved" results_stored "$events" 5
+on scancel --batch --signal=USR1 "$job"
+wait_until 180 "without MPI: the job is requeued" requeued "$job"
+job_over 240
+check "without MPI: the job completes" same JobState=COMPLETED "$(state)"
+check "without MPI: the file equals that of an undisturbed run" equals_undisturbed "$result"
+check "without MPI: the file is closed" closed "$result"
 
 # --- jobs/examples -------------------------------------------------------------------------------
 

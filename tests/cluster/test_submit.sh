@@ -278,8 +278,9 @@ submitted 1 "submit.sh|--device gpu|--gpus" 0 --site no-gpu-here.sh "${gpu_run[@
 submitted 1 "submit.sh|--device gpu|1 GPU|2 workers|--workers 1" 0 --site no-gpu-here.sh --gpus 1 --workers 2 "${gpu_run[@]}"
 submitted 1 "submit.sh|--gpus 2|--solver steady" 0 --site no-gpu-here.sh --gpus 2 -- --data plans --out gpu.h5 --solver steady
 printf 'wallheat=("%s")\n' "$bare_wallheat" > bare.sh
-submitted 1 "submit.sh|MPI|2 ranks" 0 --site bare.sh -- --data plans --out gpu.h5
-submitted 1 "submit.sh|MPI|13 ranks|--gpus 4|CUDA" 0 --site bare.sh --nodes 3 --gpus 4 -- --data plans --out gpu.h5
+submitted 0 submit.sh 1 --site bare.sh -- --data plans --out alone.h5
+submitted 1 "submit.sh|MPI|2 workers|--workers 1" 0 --site bare.sh --workers 2 -- --data plans --out alone.h5
+submitted 1 "submit.sh|MPI|12 workers|3 nodes|--gpus 4|CUDA" 0 --site bare.sh --nodes 3 --gpus 4 -- --data plans --out gpu.h5
 
 # --- What the scheduler gets, and what it answers ---------------------------------------------------------------------
 

@@ -179,5 +179,30 @@ TEST_F(DrawnFlatTest, ReportsDoorWidthThatItUsed) {
   }
 }
 
+TEST_F(DrawnFlatTest, ReportsRecordedDoorWidth) {
+  for (const auto& [door, cells, width] :
+       {std::tuple("0.9m", 18, "18 cells"), {"auto", 3, "3 cells"}}) {
+    shell(
+        std::string("wallheat run --data drawn --out r.h5 --overwrite --rooms --cell-size 0.05 ") +
+        "--door " + door);
+    for (const std::string command : {"summary r.h5", "list r.h5 --rooms"}) {
+      EXPECT_THAT(shell("wallheat " + command).out, Mentions({"openings", width})) << command;
+      const std::string scaled = "wallheat " + command + " --cell-size 0.05 ";
+      EXPECT_THAT(shell(scaled).out, Mentions({width, cells == 18 ? "0.9 m" : "0.15 m"}))
+          << command;
+      const auto json = Json::parse(shell(scaled + "--json").out);
+      EXPECT_EQ(json["door_cells"], cells) << command;
+      EXPECT_NEAR(json["door_m"].get<double>(), cells * 0.05, 1e-12) << command;
+    }
+  }
+  // Plans of different sizes have different widths.
+  shell(
+      "wallheat generate --out other --size 128 --count 1; cp other/*.npy drawn; rm "
+      "drawn/*_ids.txt");
+  shell("wallheat run --data drawn --out r.h5 --overwrite --rooms");
+  EXPECT_TRUE(Json::parse(shell("wallheat summary r.h5 --json").out)["door_cells"].is_null());
+  EXPECT_THAT(shell("wallheat summary r.h5").out, Mentions({"openings", "1/50"}));
+}
+
 }  // namespace
 }  // namespace wallheat

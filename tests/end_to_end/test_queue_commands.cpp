@@ -183,6 +183,60 @@ TEST_F(QueueCommandsTest, AdvisesPartitionForPendingPlans) {
                {"--partition", "slow", "'no'", "'now'"});
 }
 
+TEST_F(QueueCommandsTest, AdvisesGpus) {
+  write("a.txt", job("gpu", 4, 2));
+  write("sinfo.txt", "gpu|up|1|8|gpu:a100:2(S:0)|1:00:00|1\n");
+  write("scontrol.txt", "MaxArraySize            = 1\n");
+  shell("wallheat generate --out plans --count 6 --size 32");
+  const std::string advise =
+      "wallheat advise --sacct a.txt --sinfo sinfo.txt --scontrol scontrol.txt --core-speed 1e4 ";
+  const std::string of_run = " -- --data plans --out r.h5 ";
+  const auto slow_gpu = Json::parse(shell(advise + "--gpu-speed 1e5 --json" + of_run).out);
+  ASSERT_EQ(slow_gpu.at("choices").size(), 3U) << "its cores, one GPU, and both GPUs";
+  EXPECT_THAT(slow_gpu.at("gpu_speed").get<std::string>(), Mentions({"1e+05", "--gpu-speed"}));
+  const Json& best = slow_gpu.at("choices").at(0);
+  EXPECT_EQ(best.at("gpus"), 2);
+  EXPECT_THAT(best.at("submit_options").get<std::string>(),
+              StartsWith("--partition gpu --nodes 1 --gpus 2 --time "));
+  EXPECT_GT(best.at("gpu_hours"), 0);
+  const auto usual = Json::parse(shell(advise + "--json" + of_run).out);
+  EXPECT_THAT(usual.at("gpu_speed").get<std::string>(), Mentions({"8.7e+11", "H100"}))
+      << "the speed that is assumed is stated";
+  EXPECT_LT(usual.at("choices").at(0).at("run_s"), best.at("run_s"));
+  for (const char* option : {"--device cpu", "--solver steady"}) {
+    const auto cores = Json::parse(shell(advise + "--json" + of_run + option).out);
+    EXPECT_EQ(cores.at("choices").size(), 1U) << option;
+    EXPECT_TRUE(cores.at("gpu_speed").is_null()) << option;
+  }
+  write("sinfo.txt", "slow|up|4|4|(null)|1-00:00:00|1-infinite\n");
+  expect_error(
+      "advise --sacct a.txt --sinfo sinfo.txt --scontrol scontrol.txt" + of_run + "--device gpu", 1,
+      {"GPUs", "--device"});
+}
+
+TEST_F(QueueCommandsTest, AdvisesWithoutScheduler) {
+  shell("wallheat generate --out plans --count 6 --size 32");
+  shell("mkdir bin; ln -s \"$program\" bin/wallheat");
+  const std::string advise = "PATH=bin wallheat advise --core-speed 1e6 ";
+  const std::string of_run = " -- --data plans --out r.h5 --threads 1 ";
+  const auto json = Json::parse(shell(advise + "--json --cores-per-node 2" + of_run).out);
+  const Json& machines = json.at("machines");
+  EXPECT_EQ(machines.at(0).at("is_here"), true);
+  EXPECT_EQ(machines.at(0).at("cores"), 1) << "--threads";
+  EXPECT_NEAR(machines.at(0).at("run_s").get<double>(), json.at("core_hours").get<double>() * 3600,
+              1e-6);
+  for (const Json& machine : machines) {
+    EXPECT_FALSE(machine.at("assumptions").get<std::string>().empty());
+    if (!machine.at("is_here") && machine.at("gpus") == 0) {
+      EXPECT_EQ(machine.at("cores"), 2);
+    }
+  }
+  EXPECT_THAT(shell(advise + of_run).out, Mentions({"this machine", "sinfo", "--sinfo", "H100"}));
+  EXPECT_THAT(shell(advise + "-p slow" + of_run, 1).err, Mentions({"sinfo", "--sinfo"}));
+  shell("wallheat run --data plans --out r.h5");
+  EXPECT_TRUE(Json::parse(shell(advise + "--json" + of_run).out).at("machines").empty());
+}
+
 TEST_F(QueueCommandsTest, AdvisesOnCompleteCampaign) {
   write("sinfo.txt", "now|up|1|4|(null)|1:00:00|1\n");
   shell("wallheat generate --out plans --count 6 --size 32");

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <tuple>
 
@@ -22,12 +23,16 @@ TEST(ParseSinfo, ReadsResourcesOfPartitions) {
                                       "gpu|up|4|16|gpu:a100:4(S:0-1,3),lustre:1|1-00:00:00|1-2\n"
                                       "mixed|up|4|16|gpu:v100:1,gpu:a100:2|30:00|1\n"
                                       "old|down|9|8|(null)|infinite|1-infinite\n"
-                                      "free|up|1|8|gpu|infinite|1-infinite\n");
-  ASSERT_EQ(partitions.size(), 4U);
+                                      "free|up|1|8|gpu|infinite|1-infinite\n"
+                                      "medium|up|2|32|gpu:a100:2|2-12:30:00|1-infinite\n"
+                                      "medium|up|1|32|gpu:v100:1|2-12:30:00|1-infinite\n");
+  ASSERT_EQ(partitions.size(), 5U);
   EXPECT_EQ(partitions[0], (Partition{"medium", 20, 32, 0, 217'800, 0, 192'000LL << 20}));
   EXPECT_EQ(partitions[1], (Partition{"gpu", 4, 16, 4, 86'400, 2}));
   EXPECT_EQ(partitions[2], (Partition{"mixed", 4, 16, 3, 1800, 1}));
   EXPECT_EQ(partitions[3], (Partition{"free", 1, 8, 1, 0, 0}));
+  EXPECT_EQ(partitions[4], (Partition{"medium", 2, 32, 2, 217'800, 0}))
+      << "the most frequent nodes with GPUs";
 }
 
 TEST(ParseSinfo, NamesInvalidLine) {
@@ -52,7 +57,7 @@ TEST(MaxArrayTasks, IsOneLessThanMaxArraySize) {
 class CampaignChoicesTest : public testing::Test {
  protected:
   [[nodiscard]] std::vector<Choice> choices() const {
-    return campaign_choices(plans_s_, partitions_, limits_, waits_, order_);
+    return campaign_choices(plans_, partitions_, limits_, waits_, order_);
   }
   /// Returns the forecast of a scheduler queue in which all waits are equal.
   static WaitForecast queue_of(std::int64_t wait_s) {
@@ -69,7 +74,7 @@ class CampaignChoicesTest : public testing::Test {
 
   const WaitForecast few_ = queue_of(60);
   const WaitForecast many_ = queue_of(7200);
-  std::vector<double> plans_s_ = std::vector<double>(64, 100);
+  PlanTimes plans_{std::vector<double>(64, 100)};
   std::vector<Partition> partitions_{{"medium", 4, 4, 0, 0, 0}};
   ChoiceLimits limits_{1000, 0, 0};
   WaitLookup waits_ = [](const std::string&, std::size_t, double) { return nullptr; };
@@ -189,6 +194,102 @@ TEST_F(CampaignChoicesTest, WaitsForLastJobOfArray) {
   ASSERT_NE(widest, all.end());
   EXPECT_EQ(widest->wait_95_s, 999)
       << "the longest wait, because 1,000 waits do not bound one of 1,250";
+}
+
+/// 64 plans that take 1 s each on a GPU, and nodes with four GPUs.
+class GpuChoicesTest : public CampaignChoicesTest {
+ protected:
+  GpuChoicesTest() {
+    plans_.gpu_s.assign(64, 1);
+    partitions_ = {{"gpu", 2, 16, 4, 0, 0}};
+    limits_.max_array_tasks = 2;
+  }
+  /// Returns the choices as numbers of nodes, jobs, GPUs per node, and cores to request.
+  [[nodiscard]] auto sizes() const {
+    std::vector<std::array<std::size_t, 4>> sizes;
+    for (const Choice& choice : choices())
+      sizes.push_back({choice.nodes, choice.jobs, choice.gpus, choice.job_cores});
+    return sizes;
+  }
+};
+
+TEST_F(GpuChoicesTest, OffersCoresOrGpus) {
+  using testing::UnorderedElementsAre;
+  using Sizes = std::array<std::size_t, 4>;
+  EXPECT_THAT(sizes(), UnorderedElementsAre(Sizes{1, 1, 0, 0}, Sizes{2, 1, 0, 0}, Sizes{1, 2, 0, 0},
+                                            Sizes{1, 1, 4, 0}, Sizes{2, 1, 4, 0}, Sizes{1, 2, 4, 0},
+                                            Sizes{1, 1, 1, 4}))
+      << "one GPU with its share of the cores of a node";
+  plans_.needs_gpus = true;
+  EXPECT_THAT(sizes(), UnorderedElementsAre(Sizes{1, 1, 4, 0}, Sizes{2, 1, 4, 0}, Sizes{1, 2, 4, 0},
+                                            Sizes{1, 1, 1, 4}));
+  partitions_[0].gpus = 0;
+  EXPECT_TRUE(choices().empty());
+  plans_ = {plans_.core_s};
+  partitions_[0].gpus = 4;
+  EXPECT_EQ(sizes().size(), 3U) << "the solver does not run on GPUs";
+}
+
+TEST_F(GpuChoicesTest, OffersEachTypeOfNodeForItsDevice) {
+  partitions_.push_back({"gpu", 8, 32, 0, 0, 0});
+  limits_.max_array_tasks = 0;
+  std::size_t widest = 0;
+  for (const Choice& choice : choices()) {
+    if (choice.gpus > 0) {
+      EXPECT_LE(choice.nodes, 2U);
+      continue;
+    }
+    widest = std::max(widest, choice.nodes);
+    EXPECT_EQ(choice.cores, 32 * choice.nodes);
+  }
+  EXPECT_EQ(widest, 8U) << "the nodes without GPUs";
+}
+
+TEST_F(GpuChoicesTest, PredictsTimeAndCostOfGpus) {
+  limits_.start_up_s = 2;
+  const auto all = choices();
+  const auto find = [&](std::size_t nodes, std::size_t gpus) {
+    return *std::ranges::find_if(all, [&](const Choice& choice) {
+      return choice.nodes == nodes && choice.gpus == gpus && choice.jobs == 1;
+    });
+  };
+  EXPECT_DOUBLE_EQ(find(1, 1).run_s, 2 + 64);
+  EXPECT_DOUBLE_EQ(find(1, 4).run_s, 2 + 16);
+  EXPECT_DOUBLE_EQ(find(2, 4).run_s, 2 + 8);
+  EXPECT_DOUBLE_EQ(find(2, 4).gpu_hours, 8 * 10.0 / 3600);
+  EXPECT_DOUBLE_EQ(find(2, 4).core_hours, 32 * 10.0 / 3600) << "the job takes whole nodes";
+  EXPECT_DOUBLE_EQ(find(1, 1).core_hours, 4 * 66.0 / 3600);
+  EXPECT_EQ(find(1, 0).gpu_hours, 0);
+  EXPECT_THAT(choice_text(find(1, 4)), Mentions({"1 node", "gpu", "4 GPUs"}));
+  EXPECT_THAT(choice_text(find(2, 4)), Mentions({"2 nodes", "gpu", "4 GPUs", "each"}));
+  EXPECT_EQ(sizes_of(all.front()), (JobSizes{2, 1, 1})) << "the shortest run";
+  EXPECT_EQ(all.front().gpus, 4U);
+}
+
+TEST(MachineTimes, ComparesThisMachineWithOthers) {
+  const PlanTimes plans{std::vector<double>(64, 100), std::vector<double>(64, 1)};
+  const auto machines = machine_times(plans, 4, 2, {0, 8, 5});
+  const auto time_on = [&](bool is_here, std::size_t nodes, std::size_t cores, std::size_t gpus) {
+    for (const MachineTime& machine : machines)
+      if (machine.is_here == is_here && machine.nodes == nodes && machine.cores == cores &&
+          machine.gpus == gpus)
+        return machine.run_s;
+    return std::nan("");
+  };
+  EXPECT_EQ(machines.size(), 5U);
+  EXPECT_EQ(time_on(true, 1, 4, 0), 1600);
+  EXPECT_EQ(time_on(true, 1, 0, 2), 32);
+  EXPECT_EQ(time_on(false, 1, 8, 0), 5 + 800);
+  EXPECT_EQ(time_on(false, 4, 8, 0), 5 + 200);
+  EXPECT_EQ(time_on(false, 1, 0, 1), 5 + 64);
+  EXPECT_THAT(recommendation_text(machines), Mentions({"2 GPUs", "32 s"}));
+  const auto without_gpus = machine_times({plans.core_s}, 4, 2, {0, 0, 5});
+  EXPECT_EQ(without_gpus.size(), 3U);
+  EXPECT_THAT(recommendation_text(without_gpus),
+              Mentions({"27 min", "4 nodes", "16 cores", "2 min"}));
+  EXPECT_THAT(
+      recommendation_text(machine_times({plans.core_s, plans.gpu_s, true}, 4, 0, {0, 0, 5})),
+      Mentions({"--device gpu", "1 GPU", "1 min"}));
 }
 
 constexpr Schedule all_schedules[] = {Schedule::static_shares, Schedule::dynamic,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The archive of configs/packages/tarball.sh, unpacked in another folder, solves; as root with debootstrap also on a
-# minimal Debian 11, which has the oldest supported glibc.
+# minimal Debian 11, the oldest release on the mirrors: its glibc is 2.31, and tarball.sh checks that 2.28 suffices.
 #   test_tarball.sh SOURCE FOLDER      reuses files of an earlier run in FOLDER
 set -uo pipefail
 source=$1 folder=$2
