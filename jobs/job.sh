@@ -48,7 +48,7 @@ solve() {
   [ -z "$take_over" ] || launch=take-over.sh
   # A program that was built without MPI runs as one process, so mpirun gets no options.
   local mpirun_options=(-n $(($1 * workers + 1)) --map-by node:OVERSUBSCRIBE "${@:3}")
-  [[ $(($1 * workers)) != 1 || $("${wallheat[@]}" --version 2> /dev/null) != *'MPI: none'* ]] || mpirun_options=()
+  [[ $(($1 * workers)) != 1 || $("${wallheat[@]}" version --json 2> /dev/null) != *'"mpi": "none"'* ]] || mpirun_options=()
   "$folder/$launch" "${mpirun_options[@]}" -- \
     "${wallheat[@]}" run --resume "${options[@]}" ${array:+--shard "$2/$array"} &
   run_pid=$!

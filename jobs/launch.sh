@@ -85,7 +85,7 @@ $({ "$(dirname -- "$(type -p -- "$mpirun")")/ompi_info" --all --parsable | sed -
   [[ $choices =~ oob_tcp_if_(in|ex)clude ]] || export OMPI_MCA_oob_tcp_if_exclude=docker0,virbr0
   launcher=("$mpirun" "${mpirun_options[@]}")
 }
-if [[ $("${program[@]}" --version 2> /dev/null) != *'MPI: none'* ]]; then prepare_mpirun
+if [[ $("${program[@]}" version --json 2> /dev/null) != *'"mpi": "none"'* ]]; then prepare_mpirun
 elif [ ${#mpirun_options[@]} -gt 0 ]; then
   log "'${program[*]}' was built without MPI, so mpirun cannot start it; omit the options before -- to run it as one process"
   exit 2

@@ -165,6 +165,7 @@ struct Command {
 };
 
 Report completion_command(Options& options);
+Report version_command(Options& options);
 
 constexpr std::array commands{
     Command{"run", "run", "solve many floor plans into one HDF5 file, with or without mpirun",
@@ -221,10 +222,12 @@ constexpr std::array commands{
             nullptr, OutMode::custom},
     Command{"completion", "more", "print the completion script for bash, zsh or fish",
             completion_command},
+    Command{"version", "more", "print the version, and whether it supports MPI and GPUs",
+            version_command},
 };
 
 std::vector<std::string> command_names() {
-  std::vector<std::string> names{"help", "version"};
+  std::vector<std::string> names{"help"};
   for (const Command& command : commands) names.emplace_back(command.name);
   return names;
 }
@@ -242,8 +245,7 @@ std::string overview() {
       "--data plans --out results.h5\n    wallheat summary results.h5\n";
   return wrap_text_for(STDOUT_FILENO, text, 14) +
          wrap_text_for(STDOUT_FILENO,
-                       "\n'wallheat help COMMAND' lists a command's options and two examples; "
-                       "'wallheat version' prints the version.\n",
+                       "\n'wallheat help COMMAND' lists a command's options and two examples.\n",
                        0);
 }
 
@@ -312,6 +314,20 @@ Report completion_command(Options& options) {
   return {.elements = {Note{text}}};
 }
 
+Report version_command(Options& options) {
+  options.describe("[options]",
+                   "Prints the version of wallheat, the MPI library that it was built with, and "
+                   "whether it was built with CUDA, which GPUs require.",
+                   {"wallheat version", "wallheat version --json"});
+  options.parse();
+  const std::string cuda = gpu_support().built_with_cuda ? "yes" : "no";
+  // The scripts in jobs read the MPI library from the JSON output.
+  return {.elements = {Fact{"version", "", std::string(version())}, Fact{"mpi", "", mpi_library()},
+                       Fact{"cuda", "", cuda},
+                       Note{fmt::format("wallheat {} (MPI: {}; CUDA: {})", version(), mpi_library(),
+                                        cuda)}}};
+}
+
 /// Prints the possible next words of a command line, which is $COMP_LINE up to $COMP_POINT, one per
 /// line. Prints nothing if every file is possible.
 int complete() {
@@ -342,7 +358,7 @@ bool is_any_of(const std::string& word, std::initializer_list<std::string_view> 
 
 int run_one(const std::string& name, Arguments arguments) {
   if (is_any_of(name, {"", "help", "--help", "-h"})) {
-    if (arguments.empty() || is_any_of(arguments.front(), {"help", "version"})) {
+    if (arguments.empty() || arguments.front() == "help") {
       fmt::print("{}", overview());
       return exit_done;
     }
@@ -351,12 +367,7 @@ int run_one(const std::string& name, Arguments arguments) {
                                    escape_control_chars(arguments.back())));
     return run_one(arguments.front(), {"--help"});
   }
-  if (is_any_of(name, {"version", "--version", "-V"})) {
-    // The scripts in jobs look for "MPI: none".
-    fmt::print("wallheat {} (MPI: {}; CUDA: {})\n", version(), mpi_library(),
-               gpu_support().built_with_cuda ? "yes" : "no");
-    return exit_done;
-  }
+  if (is_any_of(name, {"--version", "-V"})) return run_one("version", std::move(arguments));
   // Only programs call these two.
   if (name == "solver-process") return solver_process_command(arguments);
   if (name == "complete") return complete();

@@ -68,12 +68,12 @@ struct TaskResult {
   std::uint64_t result_hash = 0;  ///< equal for equal results; see hash_result()
   Bytes encoded_result{};         ///< a PlanResult, as the solver process encoded it
   GpuPlanTimes gpu_times{};
-  double program_start_s = 0;  ///< start of the program of a solver command before this attempt
   /// Message of a host_error. Also replaces `encoded_result` if the solver process died.
   std::string error{};
+  double program_start_s = 0;  ///< start of the program of a solver command before this attempt
 };
-WALLHEAT_MEMBERS(TaskResult, plan, kind, seconds, result_hash, encoded_result, gpu_times,
-                 program_start_s, error);
+WALLHEAT_MEMBERS(TaskResult, plan, kind, seconds, result_hash, encoded_result, gpu_times, error,
+                 program_start_s);
 
 /// Properties of a worker, known once its solver processes are ready.
 struct WorkerProperties {

@@ -4,11 +4,11 @@
 # `status --session-exit-status` ends with the status in FAKE_FOLDER/session, and `status --print-state` prints FAKE_WORD.
 # FAKE_NO_HEARTBEAT=yes: rank 0 writes no heartbeat before the last. FAKE_ONLY_JOURNAL=yes: its heartbeats after the first are
 # in the journal. FAKE_IGNORES_STOP=yes: rank 0 ignores SIGUSR1 and SIGTERM. FAKE_NO_RECORD=yes: rank 0 records no status.
-# FAKE_MPI=none: `--version` prints that it was built without MPI.
+# FAKE_MPI=none: `version --json` prints that it was built without MPI.
 # FAKE_NEVER_EXITS=yes: the other ranks never exit, not even on SIGTERM.
 rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-0}}
 case "$1 ${2:-}" in
-  "--version ") echo "wallheat 0.0.0 (MPI: ${FAKE_MPI:-Open MPI})"; exit 0 ;;
+  "version --json") echo "{\"mpi\": \"${FAKE_MPI:-Open MPI}\"}"; exit 0 ;;
   "status --print-state") echo "${FAKE_WORD:-killed}"; exit 75 ;;
   "status --session-exit-status") exit "$(cat "$FAKE_FOLDER/session" 2> /dev/null || echo 1)" ;;
 esac

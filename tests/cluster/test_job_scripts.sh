@@ -78,7 +78,7 @@ check "launch.sh gets the number of workers, the shard and the options" same \
   "-n 3 --map-by node:OVERSUBSCRIBE --hostfile -- wallheat run --resume --data my plans --shard 3/4 " \
   "$(sed 's|/[^ ]* ||' called)"
 # A program without MPI runs on one node only, without mpirun.
-printf '#!/bin/sh\necho "wallheat 0.0.0 (MPI: none)"\n' > bin/wallheat
+printf '#!/bin/sh\necho "{\\"mpi\\": \\"none\\"}"\n' > bin/wallheat
 chmod +x bin/wallheat
 job_options=(workers=1)
 for script in slurm.sh lsf.sh; do

@@ -24,8 +24,9 @@ TEST_F(OptionalLibrariesTest, SolvesAndListsWithoutThem) {
 }
 
 TEST_F(OptionalLibrariesTest, ShowsInVersionWhetherItHasMpi) {
-  EXPECT_THAT(bare("--version").out, HasSubstr("MPI: none"));
-  EXPECT_THAT(shell("wallheat --version").out, Not(HasSubstr("MPI: none")));
+  const std::string none = R"("mpi": "none")";
+  EXPECT_THAT(bare("version --json").out, HasSubstr(none));
+  EXPECT_THAT(shell("wallheat version --json").out, Not(HasSubstr(none)));
 }
 
 TEST_F(OptionalLibrariesTest, NamesMissingLibrary) {
