@@ -132,9 +132,9 @@ for package in fmtlib spdlog libsqlite3-dev hdf5 zlib1g-dev libdeflate-dev libpn
 done
 
 needs() { readelf --dynamic "$@" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u; }
-foreign=$(needs "$folder/$name"/bin/wallheat "$folder/$name"/lib/wallheat/* | grep -vxE "$system|$(IFS='|'; echo "${bundled[*]}")" || true)
+foreign=$(needs "$folder/$name"/bin/* "$folder/$name"/lib/wallheat/* | grep -vxE "$system|$(IFS='|'; echo "${bundled[*]}")" || true)
 [ -z "$foreign" ] || { echo "tarball.sh: the program requires libraries that are not in the archive: $foreign" >&2; exit 1; }
-found=$(objdump -T "$folder/$name"/bin/wallheat "$folder/$name"/lib/wallheat/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
+found=$(objdump -T "$folder/$name"/bin/* "$folder/$name"/lib/wallheat/* | grep -o 'GLIBC_[0-9.]*' | sort -uV | tail -n 1)
 echo "The newest symbol of glibc that the program requires: $found."
 [ "$(printf '%s\n' "$found" "GLIBC_$newest_glibc" | sort -V | tail -n 1)" = "GLIBC_$newest_glibc" ] ||
   { echo "tarball.sh: $found is newer than glibc $newest_glibc" >&2; exit 1; }
