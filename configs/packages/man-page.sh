@@ -4,7 +4,7 @@
 set -euo pipefail
 program=$1
 scripts=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../../jobs" && pwd)
-version=$("$program" version)
+version=$("$program" version | cut -d " " -f 1,2)
 
 # Reads a text from stdin and prints it for man, unchanged.
 verbatim() { echo .nf; sed -e 's/\\/\\e/g' -e 's/-/\\-/g' -e "s/^[.']/\\\\\&&/"; echo .fi; }

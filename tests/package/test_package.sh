@@ -41,6 +41,10 @@ check "the installed launch.sh starts the installed wallheat, which is not in PA
   "$wallheat" launch -n 2 --oversubscribe -- wallheat run --config "$prefix/share/wallheat/configs/many-buildings.cfg" \
   --data plans --out results.h5 --progress none --log-level warning
 
+"$wallheat" run --data plans --out one.h5 --progress none --log-level warning 2> messages
+check "the installed program accepts the installed solver program" same '' "$(cat messages)"
+check "the solver program is installed" test -x "$prefix/bin/wallheat-solver-process"
+
 check "a project that reads results configures" configure results 'solver;results'
 check "a project that reads results builds" make results
 "./results/read_results" results.h5 > rows
@@ -73,8 +77,8 @@ fi
 
 # The modulefile, used where it is and through a link. The version of its module is the name of the file.
 modules=$prefix/share/wallheat/modulefiles
-version=$("$wallheat" version)
-check "the modulefile is named by the version" test -f "$modules/wallheat/${version#wallheat }"
+version=$("$wallheat" version | cut -d ' ' -f 2)
+check "the modulefile is named by the version" test -f "$modules/wallheat/$version"
 ln -s "$modules/wallheat" linked-wallheat && mkdir modulepath && mv linked-wallheat modulepath/wallheat
 # loads_program COMMAND...: a command that prints what a shell evaluates to load the module from a folder.
 loads_program() {
