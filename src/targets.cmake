@@ -116,7 +116,10 @@ wallheat_library(node LINK PUBLIC wallheat_gpu PRIVATE PkgConfig::HWLOC Threads:
 wallheat_library(bench HOT LINK PUBLIC wallheat_node PRIVATE Threads::Threads)
 wallheat_library(isolation LINK PUBLIC wallheat_node wallheat_queue wallheat_view wallheat_plans)
 # A hash of the libraries that solve plans identifies a build: wallheat starts wallheat-solver-process only if both contain it.
-set(solving_libraries wallheat_isolation wallheat_node wallheat_gpu wallheat_solve wallheat_plans wallheat_io wallheat_core)
+set(solving_libraries)
+foreach(folder isolation node gpu solve plans queue view store results io core)
+  list(APPEND solving_libraries wallheat_${folder})
+endforeach()
 list(TRANSFORM solving_libraries REPLACE "(.+)" "$<TARGET_FILE:\\1>" OUTPUT_VARIABLE files)
 add_custom_command(OUTPUT build_id.cpp DEPENDS ${solving_libraries} src/build_id.cmake VERBATIM
   COMMAND ${CMAKE_COMMAND} "-DLIBRARIES=${files}" -DOUTPUT=build_id.cpp -P ${PROJECT_SOURCE_DIR}/src/build_id.cmake)

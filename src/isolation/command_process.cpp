@@ -36,8 +36,6 @@ constexpr std::size_t max_logged_bytes = 400;  // of a line
 constexpr double max_logged_burst = 50;        // lines
 constexpr double max_logged_rate = 10;         // lines per second
 constexpr std::size_t max_last_stderr_lines = 10;
-// Time after the end of the requests, and again after SIGTERM, in which a program should end.
-constexpr std::chrono::seconds program_exit_time{1};
 
 constexpr const char* slot_folder = "/dev/shm/wallheat-slot";  // the names of folders begin so
 constexpr std::chrono::minutes min_stale_age{1};
@@ -130,16 +128,24 @@ bool wait_for_program(pid_t program, int& status, std::optional<std::chrono::sec
 }
 
 /// Kills all descendants of a supervisor and reaps them. The kernel makes a process whose parent
-/// has ended a child of the supervisor, so the list of children is read until it is empty.
+/// has ended a child of the supervisor, so the list of children is read until it is empty. Gives up
+/// after program_exit_time, because a process that is blocked in the kernel, or that has become
+/// another user, does not end.
 void kill_descendants(pid_t program, int& status) {
+  constexpr timespec interval{0, 20'000'000};
+  const auto deadline = CommandClock::now() + program_exit_time;
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  ::sigaddset(&awaited, SIGCHLD);
   ::kill(-program, SIGKILL);
-  for (;;) {
+  while (CommandClock::now() < deadline) {
     std::ifstream children("/proc/thread-self/children");
     for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
     int child_status = 0;
-    const pid_t ended = ::waitpid(-1, &child_status, 0);
+    const pid_t ended = ::waitpid(-1, &child_status, WNOHANG);
     if (ended < 0) return;  // none is left
     if (ended == program) status = child_status;
+    if (ended == 0) (void)::sigtimedwait(&awaited, nullptr, &interval);
   }
 }
 
@@ -248,14 +254,16 @@ void OutputForwarder::log(std::string_view line, bool is_stderr) {
   }
   tokens_ -= 1;
   if (const std::size_t omitted = std::exchange(omitted_lines_, 0); omitted > 0)
-    print_error("wallheat: {}: {} of output omitted", escape_control_chars(prefix_),
-                count_text(omitted, "line"));
+    print_error("wallheat: solver command: {} of output omitted", count_text(omitted, "line"));
   omitted_stderr_lines_.clear();
   print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
 }
 
-std::string OutputForwarder::flush_stderr() {
+std::string OutputForwarder::finish() {
+  for (const std::size_t stream : {0, 1})
+    if (!partial_lines_.at(stream).empty()) add(stream, "\n");
   const std::scoped_lock lock(mutex_);
+  omitted_lines_ -= omitted_stderr_lines_.size();
   for (const std::string& line : std::exchange(omitted_stderr_lines_, {}))
     print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
   return last_stderr_line_;
@@ -295,13 +303,21 @@ CommandProcess::CommandProcess(const CommandLaunch& launch)
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (supervisor_ < 0)
     throw RunError("the solver command cannot be started: " + system_error_text(error));
-  reader_ = std::jthread([this](const std::stop_token& stop) { read_output(stop); });
+  try {
+    reader_ = std::jthread([this](const std::stop_token& stop) { read_output(stop); });
+  } catch (const std::system_error& no_thread) {
+    end_supervisor();
+    throw RunError(
+        fmt::format("the output of the solver command cannot be read: {}", no_thread.what()));
+  }
 }
 
-CommandProcess::~CommandProcess() {
+CommandProcess::~CommandProcess() { end_supervisor(); }
+
+void CommandProcess::end_supervisor() {
   requests_ = FileDescriptor();
   ::kill(supervisor_, end_request);
-  const auto deadline = CommandClock::now() + 3 * program_exit_time;
+  const auto deadline = CommandClock::now() + max_supervisor_exit_time;
   while (::waitpid(supervisor_, nullptr, WNOHANG) == 0 && CommandClock::now() < deadline)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   std::error_code ignored;
@@ -331,7 +347,8 @@ void CommandProcess::put(std::string line) {
     const std::scoped_lock lock(mutex_);
     // A program may send progress faster than it is taken; only the latest counts.
     const auto is_progress = [](const std::string& each) {
-      return each.find("\"progress\"") != std::string::npos;
+      return each.find("\"progress\"") != std::string::npos &&
+             each.find("\"done\"") == std::string::npos;
     };
     if (!replies_.empty() && is_progress(replies_.back()) && is_progress(line))
       replies_.back() = std::move(line);
@@ -356,7 +373,8 @@ void CommandProcess::take_bytes(std::size_t stream, std::string_view bytes) {
       stream == program_replies || (stream == program_stdout && replies_on_stdout_.value_or(true));
   if (!may_be_reply || (stream == program_replies && replies_on_stdout_.value_or(false)))
     return output_.add(stream == program_stderr ? 1 : 0, bytes);
-  std::string& buffer = reply_buffers_.at(stream == program_stdout ? 0 : 1);
+  auto& [stdout_line, reply_line] = reply_buffers_;
+  std::string& buffer = stream == program_stdout ? stdout_line : reply_line;
   buffer += bytes;
   std::size_t end_of_line = 0;
   while ((end_of_line = buffer.find('\n')) != std::string::npos && end_of_line <= max_reply_bytes) {
@@ -367,35 +385,49 @@ void CommandProcess::take_bytes(std::size_t stream, std::string_view bytes) {
       output_.add(0, line + '\n');
       continue;
     }
+    if (!replies_on_stdout_ && stream == program_replies)
+      output_.add(0, std::exchange(stdout_line, {}));
     if (!replies_on_stdout_) replies_on_stdout_ = stream == program_stdout;
     put(std::move(line));
   }
-  if (buffer.size() > max_reply_bytes)
-    end(fmt::format("sent a line of more than {} bytes", max_reply_bytes));
+  if (buffer.size() <= max_reply_bytes) return;
+  const std::string line = std::exchange(buffer, {});
+  if (!replies_on_stdout_ && stream == program_stdout) return output_.add(0, line);
+  end(fmt::format("sent a line of more than {} bytes", max_reply_bytes));
 }
 
 /// Reads the output of the program until the program has ended.
 void CommandProcess::read_output(const std::stop_token& stop) {
   std::optional<CommandClock::time_point> closed_at;  // when the program closed its replies
   std::array<bool, 4> is_open{true, true, true, true};
-  const auto read_all = [&](std::size_t stream) {
+  // Reads what has arrived, as long as the program does not write faster than it is read.
+  const auto read_some = [&](std::size_t stream) {
     std::array<char, 16384> bytes{};
-    ssize_t count = 0;
-    while ((count = ::read(inputs_.at(stream).get(), bytes.data(), bytes.size())) > 0)
+    for (int part = 0; part < 8; ++part) {
+      const ssize_t count = ::read(inputs_.at(stream).get(), bytes.data(), bytes.size());
+      if (count == 0) is_open.at(stream) = false;
+      if (count <= 0) return false;
       take_bytes(stream, {bytes.data(), static_cast<std::size_t>(count)});
-    if (count == 0) is_open.at(stream) = false;
+    }
+    return true;
   };
-  while (!stop.stop_requested()) {
+  // The message of the supervisor is read even if it arrives together with the request to stop, so
+  // that the last output of the program is logged.
+  for (bool must_stop = false; !must_stop;) {
+    must_stop = stop.stop_requested();
     std::array<pollfd, 4> files{};
     for (std::size_t stream = 0; stream < files.size(); ++stream)
       files.at(stream) = {is_open.at(stream) ? inputs_.at(stream).get() : -1, POLLIN, 0};
     constexpr int interval_ms = 200;
     if (::poll(files.data(), files.size(), interval_ms) < 0) continue;
     for (const std::size_t stream : {program_stdout, program_stderr, program_replies})
-      if (files.at(stream).revents != 0) read_all(stream);
+      if (files.at(stream).revents != 0) (void)read_some(stream);
     if (files[program_end].revents != 0) {
+      // Nobody writes any more.
       for (const std::size_t stream : {program_stdout, program_stderr, program_replies})
-        if (is_open.at(stream)) read_all(stream);
+        while (is_open.at(stream) && read_some(stream)) {
+        }
+      if (!replies_on_stdout_) output_.add(0, std::exchange(reply_buffers_[0], {}));
       ProgramEnd found;
       const bool is_known =
           ::read(inputs_[program_end].get(), &found, sizeof found) == sizeof found;
@@ -404,7 +436,7 @@ void CommandProcess::read_output(const std::stop_token& stop) {
                                : "was lost: its supervisor was killed";
       if (is_known && found.exec_error == 0 && !replies_on_stdout_)
         reason += " before it sent {\"ready\": true}";
-      const std::string last_line = output_.flush_stderr();
+      const std::string last_line = output_.finish();
       return end(last_line.empty() ? reason : reason + "; its stderr ends with: " + last_line);
     }
     const bool is_closed = replies_on_stdout_

@@ -30,6 +30,11 @@ struct BrokenProgram : CommandFailure {
   using CommandFailure::CommandFailure;
 };
 
+/// Time after the end of the requests, and again after SIGTERM, in which a program should end.
+inline constexpr std::chrono::seconds program_exit_time{1};
+/// Longest time that a supervisor needs to end its program and all that this has started.
+inline constexpr std::chrono::seconds max_supervisor_exit_time{4 * program_exit_time};
+
 /// How the program of a solver command is started.
 struct CommandLaunch {
   std::vector<std::string> words;          ///< argv; words[0] is looked up in PATH
@@ -44,9 +49,9 @@ class OutputForwarder {
   void begin_plan(const std::string& id);
   /// Logs the lines that are complete. `stream` is 0 for stdout, 1 for stderr.
   void add(std::size_t stream, std::string_view bytes);
-  /// Logs the last lines of stderr, as far as they were omitted. Returns the last one; an empty
-  /// string if there is none.
-  std::string flush_stderr();
+  /// Logs the lines that are incomplete at the end of the program, and the last lines of stderr, as
+  /// far as they were omitted. Returns the last line of stderr; an empty string if there is none.
+  std::string finish();
 
  private:
   void log(std::string_view line, bool is_stderr);
@@ -89,6 +94,7 @@ class CommandProcess {
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
  private:
+  void end_supervisor();
   void read_output(const std::stop_token& stop);
   void take_bytes(std::size_t stream, std::string_view bytes);
   void put(std::string line);

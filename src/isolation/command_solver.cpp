@@ -188,11 +188,11 @@ Solution CommandSolver::request_solution(const FloorPlan& plan, const SolveParam
       is_done = reply.value("done", false);
       if (const auto error = reply.find("error"); error != reply.end())
         throw CommandFailure("the program reported: " + error->get<std::string>());
+      if (is_done) return solution.iterations >= 0;
       const auto progress = reply.find("progress");
-      if (progress == reply.end()) return is_done && solution.iterations >= 0;
+      if (progress == reply.end()) return false;
       if (control.progress)
         control.progress(progress->get<std::int64_t>(), reply.value("delta", nan_value));
-      is_done = false;
       return true;
     });
   return solution;

@@ -59,9 +59,9 @@ class SolverProcess {
 
   /// Solves the tasks that `next` returns, in one slot. Ends the process if the device fails,
   /// because the other slots use the same device.
-  void serve(std::uint32_t slot, const TaskRunner& job, const std::function<Task()>& next) {
+  void serve(std::uint32_t slot, const TaskRunner& run, const std::function<Task()>& next) {
     try {
-      for (;;) send(solve(slot, job, next()));
+      for (;;) send(solve(slot, run, next()));
     } catch (const DeviceTimeout& error) {
       end({ProcessExit::Cause::device_timeout, error.what()});
     } catch (const std::exception& error) {  // for example another DeviceFault
@@ -70,7 +70,7 @@ class SolverProcess {
   }
 
  private:
-  FromProcess solve(std::uint32_t slot, const TaskRunner& job, const Task& task) {
+  FromProcess solve(std::uint32_t slot, const TaskRunner& run, const Task& task) {
     SlotProgress& progress = page_[slot];
     progress.iterations.store(0, std::memory_order_relaxed);
     progress.delta.store(std::numeric_limits<double>::quiet_NaN(), std::memory_order_relaxed);
@@ -81,7 +81,7 @@ class SolverProcess {
     };
     FromProcess message;
     try {
-      message = job(task, {{}, log});
+      message = run(task, {{}, log});
     } catch (const SourceUnavailable& outage) {
       message = SourceOutage{task.plan, outage.what()};
     }
@@ -148,21 +148,21 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
   const SolveConfig settings = decode_solve_config(start.settings);
   close_fds_except(start.progress_fd);
   SolverProcess process(channel, map_page(start.progress_fd));
-  OpenDevice source;
-  // These are not destroyed before the process exits: if a device hangs, freeing its memory may
-  // hang, too.
-  std::vector<TaskRunner> jobs;
+  OpenDevice device;
+  // If a device hangs, freeing its memory may hang, too. The worker kills this process then.
+  std::vector<TaskRunner> runners;
   std::size_t slots = settings.slots;
   ProcessReady ready;
   try {
     // Threads that start later inherit the binding. Results do not depend on it, and a cpuset may
     // shrink during a run.
     if (!settings.cpus.empty()) ready.binding_error = try_to_bind_this_thread(settings.cpus);
-    source = open(settings);
-    if (slots == 0) slots = std::clamp<std::size_t>(source.max_in_flight, 1, ProgressPage{}.size());
+    device = open(settings);
+    if (slots == 0) slots = std::clamp<std::size_t>(device.max_in_flight, 1, ProgressPage{}.size());
     // All slots allocate memory before the first plan starts: a busy GPU does not allocate.
     for (std::size_t slot = 0; slot < slots; ++slot)
-      jobs.push_back(source.make_job({start.thread + static_cast<std::int32_t>(slot), slots == 1}));
+      runners.push_back(
+          device.make_runner({start.thread + static_cast<std::int32_t>(slot), slots == 1}));
     ready.slots = static_cast<std::uint32_t>(slots);
     ready.cpus = bound_cpus();
   } catch (const SourceUnavailable& outage) {
@@ -173,17 +173,18 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
     return exit_failed;
   }
   process.send(ready);
-  if (slots == 1) process.serve(0, jobs.front(), [&] { return next_task(channel); });
+  if (slots == 1) process.serve(0, runners.front(), [&] { return next_task(channel); });
   Inbox inbox;
   for (std::uint32_t slot = 0; slot < slots; ++slot)
     std::thread([&, slot] {
-      process.serve(slot, jobs[slot], [&] { return inbox.take(); });
+      process.serve(slot, runners[slot], [&] { return inbox.take(); });
     }).detach();
   for (;;) inbox.put(next_task(channel));
 }
 
 int solver_process_command(const std::vector<std::string>&) {
   struct stat input {};
+  // The message uses build_id, so that the program contains it.
   if (::fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode))
     throw UsageError(fmt::format(
         "solver-process is an internal command that 'wallheat run' starts ({})", build_id));

@@ -13,6 +13,7 @@
 
 #include "core/input_file.hpp"
 #include "core/system_limits.hpp"
+#include "isolation/command_process.hpp"
 #include "isolation/message_channel.hpp"
 #include "isolation/worker_loop.hpp"
 #include "wallheat/error.hpp"
@@ -22,8 +23,6 @@ namespace {
 
 // The kernel may take long to end a process. The pool does not wait longer than this.
 constexpr std::chrono::seconds max_exit_wait{1};
-// A supervisor gives its program a second to end.
-constexpr std::chrono::seconds max_supervisor_wait{3};
 
 /// Throws a RunError with the reason in errno.
 [[noreturn]] void throw_not_created(const char* what) {
@@ -33,7 +32,7 @@ constexpr std::chrono::seconds max_supervisor_wait{3};
 
 /// Waits until all processes that have the other end of a socket have ended.
 void wait_for_hangup(int socket) {
-  const auto deadline = std::chrono::steady_clock::now() + max_supervisor_wait;
+  const auto deadline = std::chrono::steady_clock::now() + max_supervisor_exit_time;
   std::array<char, 4096> unread{};
   while (std::chrono::steady_clock::now() < deadline) {
     pollfd check{socket, POLLIN, 0};

@@ -64,7 +64,7 @@ struct SolverSlot {
 /// An open device, which the slots of a solver process share.
 struct OpenDevice {
   std::size_t max_in_flight = 1;  ///< number of plans in progress that keep it busy
-  std::function<TaskRunner(SolverSlot)> make_job;
+  std::function<TaskRunner(SolverSlot)> make_runner;
 };
 
 /// Opens the CPU or the GPU, as the settings specify. Throws RunError if the device cannot be used,

@@ -37,7 +37,7 @@ class VerifyCommandTest : public testing::Test {
 
   [[nodiscard]] PlanResult solve(std::size_t index, const std::string& id) const {
     const TaskRunner job =
-        open_device({directory_.path(), solver_, true, "host", "cpu"}).make_job({});
+        open_device({directory_.path(), solver_, true, "host", "cpu"}).make_runner({});
     PlanResult result = decode_result(job({{}, id}, {}).encoded_result);
     result.index = static_cast<std::uint32_t>(index);
     return result;

@@ -34,7 +34,7 @@ const auto never = [] { return false; };
 
 TaskRunner faulty_job(const SolveConfig& settings, SolverSlot thread) {
   if (settings.device == "missing") throw RunError("unknown device");
-  const TaskRunner sound = open_device(settings).make_job(thread);
+  const TaskRunner sound = open_device(settings).make_runner(thread);
   const auto kill = [](int number) {
     return [number](const SolveControl&) -> TaskResult {
       ::raise(number);

@@ -61,7 +61,7 @@ class SolverProcessPoolTest : public testing::Test {
   [[nodiscard]] TaskResult solved_in_process(const Task& task) const {
     SolveConfig cpu = settings_;
     cpu.solver.gpu.reset();
-    return open_device(cpu).make_job({})(task, {});
+    return open_device(cpu).make_runner({})(task, {});
   }
   void expect_same(const PlanResult& row) const {
     const TaskResult expected = solved_in_process({{}, row.id});

@@ -22,7 +22,7 @@ class TaskRunnerTest : public testing::Test {
  protected:
   PlanResult solve(const std::string& id, bool save_fields = false) {
     const SolveConfig settings{directory_.path(), solver_, save_fields, "host", "cpu"};
-    return decode_result(open_device(settings).make_job({})({{}, id}, {}).encoded_result);
+    return decode_result(open_device(settings).make_runner({})({{}, id}, {}).encoded_result);
   }
   void save(const std::string& id, const FloorPlan& plan) {
     save_floor_plan(directory_.path(), id, plan);
@@ -173,7 +173,7 @@ TEST_F(TaskRunnerTest, ReportsHostErrorWhenFileOfPlanCannotBeOpened) {
   std::filesystem::permissions(directory_.path(), std::filesystem::perms(0755));
   std::filesystem::permissions(directory_ / "7_domain.npy", std::filesystem::perms::none);
   const TaskRunner job =
-      open_device({directory_.path(), solver_, false, "host", "cpu"}).make_job({});
+      open_device({directory_.path(), solver_, false, "host", "cpu"}).make_runner({});
   ::setfsuid(65534);  // of this thread: root may open every file
   const TaskResult result = job({{}, "7"}, {});
   ::setfsuid(::geteuid());
@@ -198,7 +198,7 @@ TEST_F(TaskRunnerTest, ReportsHostErrorWhenThreadCannotStart) {
 
 TEST_F(TaskRunnerTest, ThrowsSourceUnavailableWhenDirectoryIsEmpty) {
   const TaskRunner job =
-      open_device({directory_.path(), solver_, false, "host", "cpu"}).make_job({});
+      open_device({directory_.path(), solver_, false, "host", "cpu"}).make_runner({});
   EXPECT_THAT(
       [&] {
         (void)job({{}, "7"}, {});

@@ -58,6 +58,7 @@ ANSWER = "field(); reply(done=True, iterations=5, converged=True)"
 # Name: what the program does at plan 00003, and facts of the reason of the failure.
 FAULTS = {
     "exit": ("os._exit(7)", ["exit status 7"]),
+    "exit_in_a_line": ("sys.stderr.write('no licence'); sys.stderr.flush(); os._exit(1)", ["exit status 1", "no licence"]),
     "exception": ("raise ValueError('no wall')", ["ValueError", "no wall"]),
     "signal": ("os.kill(os.getpid(), signal.SIGSEGV)", ["SIGSEGV"]),
     "error": ("reply(error='ValueError: no wall')", ["ValueError: no wall"]),
@@ -82,6 +83,7 @@ SOUND = {
     "exit_after_reply": ANSWER + "; os._exit(0)",
     "flood": "sys.stdout.write('x' * 5000000 + '\\n' * 100000); sys.stderr.write('noise\\n' * 100000); " + ANSWER,
     "progress": "[reply(progress=n, delta=0.5) for n in range(3000)]; " + ANSWER,
+    "progress_with_reply": "field(); reply(done=True, progress=5, iterations=5, converged=True)",
     "unknown_keys": "field(); reply(done=True, iterations=5, converged=True, mood='good', progress=None)",
 }
 
@@ -240,6 +242,12 @@ def on_sigterm(*_):
 signal.signal(signal.SIGTERM, on_sigterm)"""
         self.run_command(self.program(setup=setup), "--threads", 1)
         self.assertEqual((self.folder / "ends").read_text(encoding="utf-8"), "at the end of the requests ")
+
+    def test_starts_a_program_that_prints_a_long_line_first(self):
+        command = self.program("print(flush=True); " + ANSWER, setup="print('x' * 200000, end='', flush=True)")
+        _, log = self.run_command(command, "--threads", 1)
+        self.assertEqual({row["status"] for row in self.rows().values()}, {"converged"})
+        self.assertIn("xxx", log)
 
     def test_logs_output_with_the_plan_id(self):
         _, log = self.run_command(self.program("print('an unusual wall', flush=True); " + ANSWER))
