@@ -249,7 +249,8 @@ std::string parameter_text(const Hypothesis& of, const Recognition& recognition)
     one_stops_now = one_stops_now || tolerance.contains(usual);
   }
   return all_have_stopped && one_stops_now && of.fits.size() > 1
-             ? " (where the slowest plan reaches the stop of the reference, as in a batch)"
+             ? " (the sweep at which the reference program stops for the slowest plan, as in a "
+               "batch)"
              : "";
 }
 
@@ -416,8 +417,7 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
     ++missing;
     table.rows.push_back({id, "missing in " + file, {}, {}, {}});
   }
-  if (none > 0)
-    report.add_note(count_text(none, "plan is", "plans are") + " without a matching iterate");
+  if (none > 0) report.add_note(fmt::format("no iterate matches {}", count_text(none, "plan")));
   if (missing > 0)
     report.add_note(
         fmt::format("{} missing in {}", count_text(missing, "plan is", "plans are"), file));

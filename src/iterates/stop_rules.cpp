@@ -141,11 +141,11 @@ std::string stop_text(const Hypothesis& of) {
   const bool is_every = rule.interval == 1;
   std::string text;
   if (is_usual && is_every && rule.lookahead == 0) {
-    text = of.kind->text.empty() ? "the result of the reference"
-                                 : "iterates at the stop of the reference";
+    text = of.kind->text.empty() ? "the result of the reference program, simulate.py"
+                                 : "iterates at which the reference program stops";
   } else if (is_usual && is_every) {
     text = is_short ? "iterates one sweep short: the field before the last update is returned"
-                    : "iterates one sweep beyond the stop of the reference";
+                    : "iterates one sweep after the reference program stops";
   } else {
     if (is_usual) {
       text = fmt::format("iterates at multiples of {}", rule.interval);
@@ -153,11 +153,11 @@ std::string stop_text(const Hypothesis& of) {
       text = fmt::format("iterates whose {} is below {}", rule.quantity_name(), of.parameter);
     }
     if (!is_every)
-      text += fmt::format("{} checked every {}th sweep{}", is_usual ? ": the stop is" : ",",
+      text += fmt::format("{} checked every {}th sweep{}", is_usual ? ": convergence is" : ",",
                           rule.interval, rule.starts_at_first ? ", starting at the first" : "");
     if (rule.lookahead != 0 && !rule.is_residual)
       text += is_short ? ", one sweep short: the field before the last update is returned"
-                       : ", one sweep beyond the stop";
+                       : ", one sweep after the stop";
   }
   if (of.limit != reference_parameters.max_iterations)
     text += fmt::format(", after at most {} sweeps", of.limit);
