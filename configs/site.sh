@@ -37,13 +37,13 @@ merge_memory=                 # in GB; empty: the default of the scheduler
 cores_per_node=
 
 # Time limit of a job (--time): 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for 90 minutes, or 1-12:00:00 for a day and 12 hours. A
-# campaign may take longer: a job that its time limit stops is requeued, and resumes.
+# run may take longer: a job that its time limit stops is requeued, and resumes.
 time_limit=4h
 
 # Lines that make wallheat's libraries and mpirun available inside a job.
 setup='
 # module purge
-# module load gcc openmpi hdf5 boost hwloc
+# module load gcc hdf5 openmpi boost hwloc
 '
 
 # The command with which a job calls wallheat. Empty: the program that was built or installed with jobs/submit.sh. For a

@@ -26,7 +26,8 @@
 #                     retried
 #   --time TIME       time limit of a job: 4h, 90m, 1h30m, 2d, 1:30:00, 90:00 for
 #                     90 minutes, or 1-12:00:00 for a day and 12 hours; a number
-#                     requires a unit (default: time_limit of the site files)
+#                     requires a unit, and unlike bsub, 1:30 is 90 seconds
+#                     (default: time_limit of the site files)
 #   --partition NAME  partition or LSF queue (default: that of the site files, or
 #                     of the scheduler)
 #   --account NAME    account that is charged, or LSF project (default: that of
@@ -45,7 +46,7 @@
 # The site files are, with increasing precedence: configs/site.sh, which explains
 # the variables; /etc/wallheat/site.sh; the file in the environment variable
 # WALLHEAT_SITE; the file of --site. Jobs read the same files.
-# Options that all your jobs need belong into slurm_options or lsf_options of a
+# Options that all your jobs need belong in slurm_options or lsf_options of a
 # site file.
 #
 # If wallheat was built without MPI, each job runs on one node with one worker,
@@ -55,7 +56,9 @@
 # requeues itself with 'scontrol requeue' if plans are left to solve (exit status
 # 75 of the run). It then resumes the run. After any other end, submit the same
 # command again. 'wallheat advise --best' prints the options with which the plans
-# are solved soonest.
+# are solved soonest; if it fails, this command submits no job:
+#   options=$(wallheat advise --best -- --data plans --out results.h5) &&
+#     wallheat submit $options -- --data plans --out results.h5
 #
 # Exit status: 0: submitted, or no plan is left to solve; 1: the job cannot be
 # submitted; 2: wrong usage.
@@ -66,6 +69,8 @@ root=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 usage 0 "$@"
 die_with_usage() { echo "submit.sh: $*; see 'wallheat submit --help'" >&2; exit 2; }
 die() { echo "submit.sh: $*" >&2; exit 1; }
+has_warned=''
+warn() { echo "submit.sh: warning: $*" >&2; has_warned=yes; }
 
 dry_run='' scheduler='' nodes=1 cores='' gpus=0 workers='' memory='' array='' max_running='' take_over='' time=''
 partition='' name=wallheat site='' account='' qos='' mail_user='' scheduler_options=()
@@ -128,9 +133,10 @@ require_number() {
     die_with_usage "$(describe_variable "$1" "${3:-}") must be a number from $2 to 999999, not '${!1}'"
   printf -v "$1" %d "$((10#${!1}))"
 }
-# require_time NAME [SITE]: requires that the variable is a duration; sets seconds to it. The forms are those of
-# parse_duration() in src/core/duration.cpp, but for a plain number, which is in minutes for Slurm and in seconds for
-# wallheat. This script cannot call the program, which may not start on this host.
+# require_time NAME [SITE]: requires that the variable is a duration; sets seconds to it. Warns if it is so short that hours
+# and minutes may have been meant, as bsub reads 1:30. The forms are those of parse_duration() in src/core/duration.cpp, but
+# for a plain number, which is in minutes for Slurm and in seconds for wallheat. This script cannot call the program, which
+# may not start on this host.
 require_time() {
   local time=${!1} n='([0-9]{1,6})'
   seconds=0
@@ -141,8 +147,11 @@ require_time() {
   elif [[ $time =~ ^(${n}d)?(${n}h)?(${n}m)?(${n}s)?$ ]]; then
     seconds=$((10#0${BASH_REMATCH[2]} * 86400 + 10#0${BASH_REMATCH[4]} * 3600 + 10#0${BASH_REMATCH[6]} * 60 + 10#0${BASH_REMATCH[8]}))
   fi
+  ! [[ $time =~ ^$n$ ]] || die_with_usage "$(describe_variable "$1" "${2:-}"): '$time' has no unit; write ${time}h or ${time}m"
   [ $seconds -gt 0 ] || die_with_usage \
     "$(describe_variable "$1" "${2:-}") must be above 0, such as 4h, 90m, 1h30m, 1:30:00, 90:00 (minutes) or 1-12:00:00 (days-hours), not '$time'"
+  [ $seconds -ge 300 ] || warn "$(describe_variable "$1" "${2:-}"): '$time' is a time limit of only $((seconds / 60)) min" \
+    "$((seconds % 60)) s; write 1h30m for hours and minutes"
 }
 describe_variable() { if [ "$1" = "${2:-}" ]; then echo "$1 of the site files"; else echo "--${1/_/-}${2:+ ($2 of the site files)}"; fi; }
 cores=${cores:-$cores_per_node} time=${time:-$time_limit}
@@ -167,7 +176,7 @@ esac
 query_run() { (set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" run --resume "$@") 2>&1; }
 # ask_scheduler COMMAND...: prints the output of a command of the scheduler; returns 1 if it fails or takes more than 10 s.
 ask_scheduler() {
-  timeout 10 "$@" 2> /dev/null || { [ $? != 124 ] || echo "submit.sh: warning: $1: no response within 10 s" >&2; return 1; }
+  timeout 10 "$@" 2> /dev/null || { [ $? != 124 ] || warn "$1: no response within 10 s"; return 1; }
 }
 task_indices='' shard=none
 if [ -n "$array" ]; then
@@ -187,16 +196,16 @@ status=0
 check=$(query_run "$@" --shard "$shard" ${memory:+--memory "$memory"} --check="job:nodes=$nodes,workers=$workers,gpus=$gpus${cores:+,cores=$cores}" --json) || status=$?
 # check_value KEY: prints a value of the check. check_strings KEY: prints its list of strings, one per line.
 check_value() { sed -n "s/^ \"$1\": \"\{0,1\}\(.*[^,\"]\)\"\{0,1\},\{0,1\}$/\1/p" <<< "$check" | unescape; }
-check_strings() { sed -n "/^ \"$1\": \[$/,/^ \]/s/^  \"\(.*\)\",\{0,1\}$/submit.sh: \1/p" <<< "$check" | unescape; }
+check_strings() { sed -n "/^ \"$1\": \[$/,/^ \]/s/^  \"\(.*\)\",\{0,1\}$/\1/p" <<< "$check" | unescape; }
 unescape() { sed 's/\\\(["\\]\)/\1/g'; }
 done_reason=''
 if [ "$(check_value plans)" = 0 ]; then
   done_reason="there are fewer plans than shards"
 elif [ "$(check_value ready)" = true ]; then
-  check_strings warnings >&2
+  while IFS= read -r message; do warn "$message"; done < <(check_strings warnings)
   [ "$(check_value "done")" = false ] || done_reason=$(check_value done_reason)
 elif [ "$(check_value ready)" = false ]; then
-  check_strings problems >&2
+  check_strings problems | sed 's/^/submit.sh: /' >&2
   [ -n "$dry_run" ] || exit 1
 elif [ "$status" = 2 ]; then
   printf '%s\n' "$check" >&2
@@ -209,6 +218,8 @@ if [ -n "$done_reason" ]; then
   echo "submit.sh: no plan is left to solve: $done_reason" >&2
   [ -n "$dry_run" ] || exit 0
 fi
+
+[ -z "$has_warned" ] || [ -n "$dry_run" ] || echo "submit.sh: submitting the job despite the warnings" >&2
 
 # --- The job, and the job that merges the shard files of an array --------------------------------
 

@@ -95,6 +95,10 @@ set(HDF5_USE_STATIC_LIBRARIES ON)
 # QUIET suppresses a warning if the compiler wrapper of HDF5 does not work, which is not needed here.
 find_package(HDF5 QUIET REQUIRED COMPONENTS C)
 message(STATUS "HDF5 ${HDF5_VERSION}: ${HDF5_C_LIBRARIES}")
+if(HDF5_IS_PARALLEL)
+  message(WARNING "This HDF5 was built with MPI, with which wallheat was not tested. Load the HDF5 module without MPI, whose "
+    "name often ends with -serial, and configure again in an empty build folder.")
+endif()
 # Files that read result files; wallheat::results needs only these.
 set(readers "/(error_context|hdf5|field_codec|journal|layout|result_file|result_file_names|result_path|result_reader|result_row|snapshot)\\.cpp$")
 wallheat_library(results HOT FOLDER store ONLY ${readers} LINK PUBLIC wallheat_io PRIVATE HDF5::HDF5)

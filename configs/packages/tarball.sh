@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds wallheat-VERSION-linux-x86_64.tar.gz: wallheat for one machine, without MPI and GPUs, that runs from any folder
+# Builds wallheat-VERSION-linux-x86_64.tar.gz: wallheat for jobs of one node, without MPI and GPUs, which runs from any folder
 # of any x86-64 Linux with glibc 2.28 or newer, such as Debian 10, Ubuntu 20.04 and RHEL 8.
 #
 #   configs/packages/tarball.sh [FOLDER]     folder of the archive and all intermediate files (default: build-tarball)

@@ -117,15 +117,14 @@ struct AdviseOptions {
 void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.describe(
       "[options] -- --data PLANS --out FILE [options of run]",
-      "Recommends where and how to run a campaign: the partition, the number of nodes, their cores "
+      "Recommends where and how to solve plans: the partition, the number of nodes, their cores "
       "or their GPUs, and one job or an array; with completion time and cost. The recommendation "
       "follows from the plans that are not yet solved in --out, the speed of a core (from the "
       "solved plans, or from three plans that are solved here), the speed of a GPU (--gpu-speed), "
-      "and the waits of jobs ('wallheat queue').\nOn a machine without sinfo, compares the time on "
-      "this machine with that on one and four nodes of a cluster and on a GPU, without waits.\nThe "
-      "options of 'wallheat run' follow after --.",
-      {"wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt -- --data plans "
-       "--out next.h5",
+      "and the waits of jobs ('wallheat queue').\nIf sinfo is missing or fails, compares the time "
+      "on this machine with that on one and four nodes of a cluster and on a GPU, without "
+      "waits.\nThe options of 'wallheat run' follow after --.",
+      {"wallheat advise -- --data plans --out next.h5",
        "wallheat advise --sacct jobs.txt --sinfo nodes.txt --scontrol cluster.txt --by core-hours "
        "-- --data plans --out next.h5"});
   options.heading("Objective");
@@ -143,8 +142,9 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.add("first,n", value(advise.first, "N", 12).at_least(1), "show at most N choices");
   options.add(
       "best", flag(advise.best),
-      "print only the best choice, as options of 'wallheat submit'; a choice with GPUs only "
-      "if this program was built with CUDA");
+      "print only the best choice, as options of 'wallheat submit'; a choice with GPUs only if "
+      "this program was built with CUDA. To submit it: options=$(wallheat advise --best -- ...) && "
+      "wallheat submit $options -- ...");
   options.heading("The cluster");
   options.add("partition,p", value(advise.partitions, "NAMES"),
               "only these partitions, separated by commas (default: all that sinfo lists)");
@@ -201,8 +201,13 @@ std::vector<PlanResult> solved_rows(const RunOptions& run) {
   return solved;
 }
 
-/// Sets the predicted durations of the pending plans, and the origins of the speeds.
+/// Sets the predicted durations of the pending plans, the origins of the speeds, and the cores and
+/// GPUs of this machine.
 void predict_plans(const AdviseOptions& advise, CampaignOnCluster& campaign) {
+  const Machine machine = local_machine();
+  campaign.local_cores =
+      solver_count(place_workers({machine}, DeviceChoice::cpu, advise.run.threads).front());
+  campaign.local_gpus = machine.gpus.size();
   RemainingWork work = remaining_work(advise.run, solved_rows(advise.run), advise.core_speed);
   campaign.plans.core_s = std::move(work.plans_s);
   campaign.speed_source = std::move(work.speed_source);
@@ -221,7 +226,7 @@ void predict_plans(const AdviseOptions& advise, CampaignOnCluster& campaign) {
         "this wallheat was built without CUDA; to use GPUs, build it with CUDA");
 }
 
-/// Reports the times on this machine and on others, because this machine has no scheduler. Throws
+/// Reports the times on this machine and on others, because no partitions are known. Throws
 /// `no_partitions` if an option describes a cluster.
 Report advise_without_scheduler(const Options& options, const AdviseOptions& advise,
                                 const SchedulerUnavailable& no_partitions) {
@@ -229,14 +234,11 @@ Report advise_without_scheduler(const Options& options, const AdviseOptions& adv
        {"by", "first", "best", "partition", "scontrol", "sacct", "lsf", "own", "days"})
     if (options.was_given(option)) throw no_partitions;
   CampaignOnCluster campaign;
-  campaign.notes.emplace_back(no_partitions.what());
+  campaign.notes.push_back(
+      fmt::format("this comparison is without a cluster: {}", no_partitions.what()));
   campaign.limits = {0, advise.cores_per_node, advise.start_up_s};
   predict_plans(advise, campaign);
-  const Machine machine = local_machine();
-  return make_report(
-      campaign,
-      solver_count(place_workers({machine}, DeviceChoice::cpu, advise.run.threads).front()),
-      machine.gpus.size());
+  return make_report(campaign);
 }
 
 /// Returns the best choice that a job of this program can take.

@@ -87,21 +87,21 @@ JobHistory read_job_history(const JobHistorySource& source) {
 
 std::vector<Partition> read_partitions(const std::string& sinfo_file) {
   const SchedulerOutput sinfo = output_or_file(sinfo_file, {"sinfo", "-h", "-o", sinfo_format});
-  if (!sinfo.failure.empty()) {
-    const std::string message = fmt::format(
-        "no partitions found ({}); save the output of sinfo in a file and specify it "
-        "with --sinfo",
-        escape_control_chars(sinfo.failure));
-    if (!sinfo.is_installed) throw SchedulerUnavailable(message);
-    throw RunError(message);
+  const std::string name = sinfo_file.empty() ? "sinfo" : sinfo_file;
+  std::string failure = sinfo.failure;
+  std::vector<Partition> known;
+  if (failure.empty()) {
+    known = parse_sinfo(name, sinfo.text);
+    std::erase_if(known, [](const Partition& each) { return each.nodes == 0 || each.cores == 0; });
+    if (known.empty()) failure = name + " lists no partition with cores";
   }
-  std::vector<Partition> known = parse_sinfo(sinfo_file.empty() ? "sinfo" : sinfo_file, sinfo.text);
-  std::erase_if(known, [](const Partition& each) { return each.nodes == 0 || each.cores == 0; });
-  if (known.empty())
-    throw RunError(
-        "no partitions found: sinfo lists none; save the output of sinfo in a file and specify it "
-        "with --sinfo");
-  return known;
+  if (failure.empty()) return known;
+  const std::string message = fmt::format(
+      "no partitions found ({}); to include a cluster, run advise on its login node, or save the "
+      "output of sinfo there and specify the file with --sinfo",
+      escape_control_chars(failure));
+  if (sinfo_file.empty()) throw SchedulerUnavailable(message);
+  throw RunError(message);
 }
 
 std::size_t read_max_array_tasks(const std::string& scontrol_file,

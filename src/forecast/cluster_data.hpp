@@ -20,7 +20,8 @@ struct AccountingUnavailable : RunError {
   using RunError::RunError;
 };
 
-/// The partitions are not known: Slurm's sinfo is not installed on this machine.
+/// The partitions are not known: Slurm's sinfo is not installed on this machine, failed, did not
+/// answer, or lists none.
 struct SchedulerUnavailable : RunError {
   using RunError::RunError;
 };
@@ -43,7 +44,7 @@ struct JobHistory {
 [[nodiscard]] JobHistory read_job_history(const JobHistorySource& source);
 
 /// Returns the partitions of the cluster that have cores. If `sinfo_file` is empty, calls sinfo,
-/// and throws SchedulerUnavailable if it is not installed. Throws RunError if there are none.
+/// and throws SchedulerUnavailable if it does not list any. Throws RunError if the file lists none.
 [[nodiscard]] std::vector<Partition> read_partitions(const std::string& sinfo_file);
 
 /// Returns the maximum number of tasks of a job array. If `scontrol_file` is empty, calls scontrol;

@@ -285,6 +285,7 @@ Advice make_advice(const CampaignOnCluster& campaign, ChoiceOrder order, std::in
                 .gpu_speed_source = {},
                 .now_s = now_s,
                 .choices = {},
+                .here = {},
                 .reason = "All plans are solved; nothing to submit.",
                 .notes = campaign.notes};
   if (campaign.history.own_jobs)
@@ -309,6 +310,9 @@ Advice make_advice(const CampaignOnCluster& campaign, ChoiceOrder order, std::in
   if (std::ranges::any_of(advice.choices, [](const Choice& choice) { return choice.gpus > 0; }))
     advice.gpu_speed_source = campaign.gpu_speed_source;
   advice.reason = recommendation_text(advice.choices, order);
+  advice.here =
+      machine_times(campaign.plans, campaign.local_cores, campaign.local_gpus, campaign.limits);
+  std::erase_if(advice.here, [](const MachineTime& machine) { return !machine.is_here; });
   return advice;
 }
 
@@ -327,6 +331,32 @@ void add_work(Report& report, std::size_t plans, double core_hours, const std::s
   report.add_json_fact("gpu_speed", gpu_speed_source.empty() ? Value() : Value(gpu_speed_source));
   for (const std::string& note : notes) report.add_text_fact("note", note);
   report.add_json_fact("notes", fmt::format("{}", fmt::join(notes, "; ")));
+}
+
+/// Adds the times without a wait in a scheduler queue, and what each of them contains.
+void add_machines(Report& report, const std::vector<MachineTime>& machines) {
+  Table& table = report.add(Table{"machines",
+                                  "",
+                                  {{"machine", "machine"},
+                                   json_only_column("is_here"),
+                                   json_only_column("nodes"),
+                                   json_only_column("cores"),
+                                   json_only_column("gpus"),
+                                   json_only_column("start_up_s"),
+                                   {"run_s", "run", {ValueFormat::duration}},
+                                   {"assumptions", "assumptions"}}});
+  for (const MachineTime& machine : machines) {
+    std::string assumptions = machine.gpus > 0  ? "speed of a GPU as above"
+                              : machine.is_here ? "cores as fast as the measured one"
+                                                : "cores as fast as those of this machine";
+    if (machine.is_here)
+      assumptions += "; without the start of the program";
+    else
+      assumptions += fmt::format("; {} s for the start and end of the job; without its wait",
+                                 machine.start_up_s);
+    table.rows.push_back({machine.machine, machine.is_here, machine.nodes, machine.cores,
+                          machine.gpus, machine.start_up_s, machine.run_s, assumptions});
+  }
 }
 
 }  // namespace
@@ -384,45 +414,24 @@ Report make_report(const Advice& advice, std::size_t first) {
                           submit_options(choice)});
   constexpr std::size_t last_column = 1;
   table.hide_constant_columns(0.0, table.columns.size() - 1 - last_column);
+  add_machines(report, advice.here);
   report.add_note(advice.reason);
   report.add_json_fact("reason", advice.reason);
   return report;
 }
 
-Report make_report(const CampaignOnCluster& campaign, std::size_t local_cores,
-                   std::size_t local_gpus) {
+Report make_report(const CampaignOnCluster& campaign) {
   Report report{"where to run"};
   const PlanTimes& plans = campaign.plans;
   add_work(report, plans.core_s.size(), core_hours(plans), campaign.speed_source,
            plans.gpu_s.empty() ? "" : campaign.gpu_speed_source, campaign.notes);
-  Table& table = report.add(Table{"machines",
-                                  "",
-                                  {{"machine", "machine"},
-                                   json_only_column("is_here"),
-                                   json_only_column("nodes"),
-                                   json_only_column("cores"),
-                                   json_only_column("gpus"),
-                                   json_only_column("start_up_s"),
-                                   {"run_s", "run", {ValueFormat::duration}},
-                                   {"assumptions", "assumptions"}}});
+  std::vector<MachineTime> machines;
   std::string reason = "All plans are solved; nothing to run.";
   if (!plans.core_s.empty()) {
-    const std::vector<MachineTime> machines =
-        machine_times(plans, local_cores, local_gpus, campaign.limits);
-    for (const MachineTime& machine : machines) {
-      std::string assumptions = machine.gpus > 0  ? "speed of a GPU as above"
-                                : machine.is_here ? "cores as fast as the measured one"
-                                                  : "cores as fast as those of this machine";
-      if (machine.is_here)
-        assumptions += "; without the start of the program";
-      else
-        assumptions += fmt::format("; {} s for the start and end of the job; without its wait",
-                                   machine.start_up_s);
-      table.rows.push_back({machine.machine, machine.is_here, machine.nodes, machine.cores,
-                            machine.gpus, machine.start_up_s, machine.run_s, assumptions});
-    }
+    machines = machine_times(plans, campaign.local_cores, campaign.local_gpus, campaign.limits);
     reason = recommendation_text(machines);
   }
+  add_machines(report, machines);
   report.add_note(reason);
   report.add_json_fact("reason", reason);
   return report;

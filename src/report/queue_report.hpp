@@ -51,6 +51,7 @@ struct Advice {
   std::string gpu_speed_source;    ///< origin of the speed of a GPU; empty: no choice has GPUs
   std::int64_t now_s = 0;          ///< seconds since 1970
   std::vector<Choice> choices;     ///< sorted, best choice first
+  std::vector<MachineTime> here;   ///< the cores and the GPUs of this machine, for comparison
   std::string reason;              ///< why the first choice is the best
   std::vector<std::string> notes;  ///< messages about unknown data
 };
@@ -63,6 +64,8 @@ struct CampaignOnCluster {
   std::vector<Partition> partitions;
   ChoiceLimits limits;
   JobHistory history;              ///< empty: waits are unknown
+  std::size_t local_cores = 0;     ///< of this machine
+  std::size_t local_gpus = 0;      ///< of this machine
   std::vector<std::string> notes;  ///< messages about unknown data
 };
 
@@ -78,8 +81,7 @@ struct CampaignOnCluster {
 
 /// Returns a report on the same campaign without a scheduler: the times on the cores and GPUs of
 /// this machine and on other machines. Ignores the partitions and the history of jobs.
-[[nodiscard]] Report make_report(const CampaignOnCluster& campaign, std::size_t local_cores,
-                                 std::size_t local_gpus);
+[[nodiscard]] Report make_report(const CampaignOnCluster& campaign);
 
 /// Formats a choice as options of `wallheat submit`, on one line.
 [[nodiscard]] std::string submit_options(const Choice& choice);

@@ -104,10 +104,13 @@ std::string goal_text(const WallTemperatureQuery& question) {
   return fmt::format("a mean of at least {:.6g} °C in {}", question.target, one);
 }
 
-/// Returns the answer for a share of the rooms: the temperature of the wall, or why there is none.
-std::string answer_text(const RequiredTemperature& needed, const NeedOfAll& all) {
-  const std::string rooms =
-      fmt::format("{:.6g} % of the {}", 100 * all.question.room_share, all.word());
+/// Returns the answer for a share of the rooms: the temperature of the wall and the room that
+/// requires it, or why there is none.
+std::string answer_text(const RequiredTemperature& needed, const NeedOfAll& all, bool is_one) {
+  const std::size_t count = all.rooms.size();
+  const std::size_t required_count = share_to_count(all.question.room_share, count);
+  const std::string rooms = fmt::format("{} of {} {} (at least {:.6g} %)", required_count, count,
+                                        all.word(), 100 * all.question.room_share);
   switch (feasibility_of(needed, all.question.max)) {
     case Feasibility::already_warm:
       return fmt::format("{} are already warm enough, however cold the wall is", rooms);
@@ -117,7 +120,14 @@ std::string answer_text(const RequiredTemperature& needed, const NeedOfAll& all)
     case Feasibility::reachable:
       break;
   }
-  return fmt::format("the wall must be at {:.2f} °C for {}", needed.value, rooms);
+  const std::size_t deciding = count - required_count;
+  std::string cause = fmt::format("room {}", all.rooms[deciding].room);
+  if (all.question.whole_plans)
+    cause = "plan " + all.plans[deciding]->id;
+  else if (!is_one)
+    cause += " of plan " + all.plans[deciding]->id;
+  return fmt::format("the wall must be at {:.2f} °C for {}; {} requires this temperature",
+                     needed.value, rooms, cause);
 }
 
 /// Returns the temperature, its lower and its upper bound as they are printed; unknown values
@@ -158,7 +168,7 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
   report.add_fact("rooms", question.whole_plans ? "" : "rooms", rooms, {},
                   counts.suffix(question.min_cells) +
                       door_suffix(door_cells, question.door == Door(), question.cell_metres));
-  report.add_text_fact("goal", goal_text(question));
+  report.add_text_fact("target", goal_text(question));
   const bool is_area = question.area_share > 0;
   report.add_json_fact("wall", question.wall);
   report.add_json_fact("goal", is_area ? "area" : "mean");
@@ -176,8 +186,8 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
                   reached, {.unit = fmt::format("of {} {} reach it", rooms, all.word())},
                   Report::share(static_cast<double>(reached), static_cast<double>(rooms)));
   if (rooms > 0)
-    report.add_text_fact("answer",
-                         answer_text(needed_for_share(all.rooms, question.room_share), all));
+    report.add_text_fact("answer", answer_text(needed_for_share(all.rooms, question.room_share),
+                                               all, need.plans.size() == 1));
   const Table::Row cells = needed_cells(all.rooms, question);
   std::size_t cell = 0;
   for (const char* key : {"verdict", "needed", "needed_lower", "needed_upper"})
@@ -225,11 +235,15 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
   const auto add = [&](Table::Column column) { table.columns.push_back(std::move(column)); };
   if (has_area) add({"area_m2", "area", {ValueFormat::decimals, 1, "m²"}});
   if (is_area) {
-    add({"pct_above_now", "above now", {ValueFormat::decimals, 3, "%"}});
+    add({"pct_above_now",
+         fmt::format("% above {:.6g} °C, wall at {:.6g} °C", question.target, question.wall),
+         {ValueFormat::decimals, 3}});
     add(json_only_column("target"));
   } else {
-    add({"mean_now", "mean now", {ValueFormat::decimals, 3, "°C"}});
-    add({"per_degree", "°C per °C", {ValueFormat::decimals, 4}});
+    add({"mean_now",
+         fmt::format("mean °C, wall at {:.6g} °C", question.wall),
+         {ValueFormat::decimals, 3}});
+    add({"per_degree", "rise per °C of wall", {ValueFormat::decimals, 4}});
   }
   add({"needed", "required", {ValueFormat::decimals, 3, "°C"}});
   add({"uncertainty", "±", {ValueFormat::digits, 1, "°C"}});

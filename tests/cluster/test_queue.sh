@@ -48,11 +48,20 @@ check "the output has no user names" not grep -q "$(id -un)" <(on "$wallheat" qu
 # submit.sh accepts the options that advise prints for this cluster.
 install_in_scratch
 "$wallheat" generate --out plans --count 8 --size 64 > /dev/null
-on "$wallheat" advise --best --partition all --core-speed 1e8 --cores-per-node 1 -- --data plans --out results.h5 > best
-check "advise prints a best choice" test -s best
-# shellcheck disable=SC2046  # several words
-on share/wallheat/jobs/submit.sh --scheduler slurm $(< best) -- --data plans --out results.h5 > submitted 2> messages
-check "its job is submitted" grep -q '[0-9]' submitted || cat best messages
+# submit_best OPTION...: submits the best choice with the command of the documents
+submit_best() {
+  local options
+  # shellcheck disable=SC2086  # several words
+  options=$(on "$wallheat" advise --best --partition all --cores-per-node 1 "$@" -- --data plans --out results.h5) &&
+    on share/wallheat/jobs/submit.sh --scheduler slurm $options -- --data plans --out results.h5
+}
+: > empty.txt
+submit_without_partitions() { submit_best --sinfo empty.txt 2> messages; }
+check "the command fails if advise fails" not submit_without_partitions
+check "no job is submitted" queue_empty
+check "advise reports why" mentions messages empty.txt --sinfo
+submit_best --core-speed 1e8 > submitted 2> messages
+check "the job of the best choice is submitted" grep -q '[0-9]' submitted || cat messages
 wait_until 120 "the job ends" queue_empty
 check "all plans are solved" same 'done' "$("$wallheat" status --print-state results.h5)"
 finish

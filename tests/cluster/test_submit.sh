@@ -185,6 +185,7 @@ wrong_usage "--scheduler-option" --scheduler-option '' "${plans[@]}"
 for time in 0:00 0:00:00 0m 90x 90 1:30:99 99999999999999999999h 0-0 1-24 1-1:60 1- -1; do
   wrong_usage "--time|'$time'" --time "$time" "${plans[@]}"
 done
+wrong_usage "--time|'4'|4h|4m" --time 4 "${plans[@]}"
 wrong_usage "--max-running|--array" --max-running 4 "${plans[@]}"
 wrong_usage "--max-running|999999|'x'" --array 4 --max-running x "${plans[@]}"
 wrong_usage "--take-over|--retry-failed" --array 4 --take-over "${plans[@]}" --retry-failed
@@ -207,6 +208,12 @@ for limit in 1m=6 20:00=120 19m=114 0:20=2 0:20:00=120 1d08h09m=120 45s=4; do
   dry slurm --time "${limit%=*}"
   has "--signal=B:USR1@${limit#*=} "
 done
+
+# bsub reads 1:30 as hours and minutes.
+dry slurm --time 1:30
+check "a short time limit is reported" mentions "$messages" warning --time "'1:30'" "1 min 30 s" 1h30m
+dry slurm --time 5:00
+check "a time limit of five minutes is not reported" not mentions "$messages" --time
 
 for limit in 1-0=1440:00 1-08:09=1929:00 1-08:09:10=1929:10 0-0:30=30:00; do
   dry slurm --time "${limit%=*}"
@@ -231,8 +238,11 @@ submitted() {
   check "the messages mention ${facts[*]}" mentions "$messages" "${facts[@]}"
   check "jobs submitted: $3" same "$3" "$( (cat submitted 2> /dev/null || true) | wc -l)"
 }
-submitted 0 "submit.sh|core|wallheat run" 1 -- --data plans --out r.h5
+submitted 0 "submit.sh|warning|core|wallheat run|submitting" 1 -- --data plans --out r.h5
 check "stdout has the job ID, the log and the command that shows progress" mentions "$job" "job 7" "$PWD/wallheat-7.out" "wallheat status $PWD/r.h5"
+submit --site own.sh --dry-run -- --data plans --out r.h5
+check "a dry run has the same warning" mentions "$messages" warning core "wallheat run"
+check "a dry run does not report that it submits" not mentions "$messages" submitting
 submitted 0 "submit.sh|shard 1/4|wallheat run" 2 --array 4 -- --data plans --out r.h5
 check "stdout has the logs of the array" mentions "$job" "$PWD/wallheat-7_K.out"
 submitted 2 "wallheat|--out" 0 -- --data plans

@@ -163,6 +163,9 @@ TEST_F(QueueCommandsTest, AdvisesPartitionForPendingPlans) {
   EXPECT_EQ(json["choices"].size(), 6U)
       << "1, 2 and 4 nodes and an array of 2 on slow; 1, and 2 one after the other, on now";
   EXPECT_EQ(json["choices"][0]["wait_bound_95_s"], 2);
+  ASSERT_EQ(json["machines"].size(), 1U) << "this machine, for comparison";
+  EXPECT_EQ(json["machines"][0]["is_here"], true);
+  EXPECT_THAT(advice(of_run), Mentions("this machine"));
   const std::string measured_speed = json["speed"];
   shell("wallheat run --data plans --out r.h5 --first 4");
   const auto left = Json::parse(advice("--json " + of_run));
@@ -233,6 +236,19 @@ TEST_F(QueueCommandsTest, AdvisesWithoutScheduler) {
   }
   EXPECT_THAT(shell(advise + of_run).out, Mentions({"this machine", "sinfo", "--sinfo", "H100"}));
   EXPECT_THAT(shell(advise + "-p slow" + of_run, 1).err, Mentions({"sinfo", "--sinfo"}));
+  for (const auto& [script, reason] :
+       {std::pair{"echo 'error: no configuration' >&2; exit 1", "no configuration"},
+        {"exit 0", "lists no partition"}}) {
+    write("bin/sinfo", fmt::format("#!/bin/sh\n{}\n", script));
+    shell("chmod +x bin/sinfo");
+    const std::string notes = Json::parse(shell(advise + "--json" + of_run).out).at("notes");
+    EXPECT_THAT(notes, Mentions({"without a cluster", reason, "login node", "--sinfo"}));
+    for (const char* option : {"-p slow", "--best"}) {
+      const Finished failed = shell(advise + option + of_run, 1);
+      EXPECT_THAT(failed.err, Mentions({reason, "--sinfo"})) << option;
+      EXPECT_EQ(failed.out, "") << "'wallheat submit' must not get other options";
+    }
+  }
   shell("wallheat run --data plans --out r.h5");
   EXPECT_TRUE(Json::parse(shell(advise + "--json" + of_run).out).at("machines").empty());
 }

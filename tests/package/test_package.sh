@@ -45,6 +45,14 @@ check "the installed launch.sh starts the installed wallheat, which is not in PA
 check "the installed program accepts the installed solver program" same '' "$(cat messages)"
 check "the solver program is installed" test -x "$prefix/bin/wallheat-solver-process"
 
+# A stand-in for the HDF5 of a module that was built with MPI.
+mkdir modules
+# shellcheck disable=SC2016  # CMake expands it
+printf 'include(${CMAKE_ROOT}/Modules/FindHDF5.cmake)\nset(HDF5_IS_PARALLEL TRUE)\n' > modules/FindHDF5.cmake
+"$cmake" -S "$source" -B with_mpi -DCMAKE_MODULE_PATH="$scratch/modules" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DWALLHEAT_TESTS=OFF -DWALLHEAT_CUDA=OFF > with_mpi.log 2>&1
+check "CMake warns of an HDF5 that was built with MPI" mentions with_mpi.log Warning HDF5 MPI -serial
+
 check "a project that reads results configures" configure results 'solver;results'
 check "a project that reads results builds" make results
 "./results/read_results" results.h5 > rows

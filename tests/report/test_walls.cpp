@@ -64,7 +64,11 @@ WallRequirements need_of_rooms(const std::vector<double>& needs,
                                const WallTemperatureQuery& question) {
   PlanRequirements plan{"one", true, 0, {}};
   for (const double needed : needs)
-    plan.rooms.push_back({1, 100, 0, nan_value, {needed, needed, needed}});
+    plan.rooms.push_back({static_cast<std::uint32_t>(plan.rooms.size() + 1),
+                          100,
+                          0,
+                          nan_value,
+                          {needed, needed, needed}});
   return {question, {plan}};
 }
 
@@ -74,8 +78,8 @@ TEST(WallRequirements, StatesRequiredTemperatureOrReason) {
   using enum Feasibility;
   const std::vector<double> needs{20, 21, 22, 63.0625, 124.5, never_reached, never_reached};
   for (const auto& [of_rooms, share, verdict, facts] :
-       {std::tuple(needs, 0.5, reachable, Facts{"63.06 °C", "50 %"}),
-        {needs, 0.7, not_warmed, {"these walls", "100 °C", "70 %", "--max"}},
+       {std::tuple(needs, 0.5, reachable, Facts{"63.06 °C", "4 of 7 rooms", "50 %", "room 4"}),
+        {needs, 0.7, not_warmed, {"these walls", "100 °C", "5 of 7 rooms", "70 %", "--max"}},
         {{20, 27879680.7}, 1, not_warmed, {"these walls", "100 °C", "100 %"}},
         {needs, 1, not_warmed, {"3 of 7", "42.9 %", "100 °C"}},
         {{-never_reached, -never_reached}, 0.95, already_warm, {"already warm enough", "95 %"}},
@@ -119,6 +123,7 @@ TEST(WallRequirements, CountsRoomsByFeasibility) {
   EXPECT_EQ(cell_of(of_two, "each_room", 1, "needed"), Value(40.0));
   EXPECT_EQ(table_of(of_two, "each_room").max_text_rows, 6U) << "rows of the text output";
   EXPECT_EQ(cell_of(of_two, "plans", 1, "temperature"), Value(40.0));
+  EXPECT_THAT(messages_of(of_two), Contains(Mentions({"5 of 9 rooms", "room 5", "plan one"})));
 }
 
 TEST(WallRequirements, AgreesInTextTableJsonAndPicture) {
