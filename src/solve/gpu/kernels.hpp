@@ -35,7 +35,7 @@ void check(cudaError_t status, const std::string& doing);
 
 /// State that the streams of a device share.
 struct DeviceState {
-  /// The device hangs. Waiting for it, or freeing its memory, could block forever.
+  /// The device hangs. Any further call to CUDA could block forever, so nothing is released.
   std::atomic<bool> has_timed_out = false;
   std::atomic<std::int32_t> streams = 0;  ///< number of streams that were created
 };
