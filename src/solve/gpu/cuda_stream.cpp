@@ -24,7 +24,7 @@ void check_allocation(cudaError_t status, const char* doing) {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream(int ordinal, const DeviceLimits& capacity, std::shared_ptr<DeviceState> shared)
+  CudaStream(int ordinal, const DeviceCapacity& capacity, std::shared_ptr<DeviceState> shared)
       : ordinal_(ordinal), capacity_(capacity), shared_(std::move(shared)) {
     select();
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
@@ -41,7 +41,7 @@ class CudaStream final : public Stream {
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
 
-  [[nodiscard]] const DeviceLimits& capacity() const override { return capacity_; }
+  [[nodiscard]] const DeviceCapacity& capacity() const override { return capacity_; }
 
   [[nodiscard]] Memory device_memory(std::size_t bytes) override {
     select();
@@ -179,7 +179,7 @@ class CudaStream final : public Stream {
   }
 
   int ordinal_;
-  DeviceLimits capacity_;
+  DeviceCapacity capacity_;
   std::shared_ptr<DeviceState> shared_;
   std::int32_t number_ = shared_->streams++;
   cudaStream_t stream_ = nullptr;
@@ -195,7 +195,7 @@ void check(cudaError_t status, const std::string& doing) {
   throw DeviceFault("the GPU failed while " + doing + ": " + cudaGetErrorString(status));
 }
 
-std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceLimits& capacity,
+std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceCapacity& capacity,
                                          std::shared_ptr<DeviceState> shared) {
   return std::make_unique<CudaStream>(ordinal, capacity, std::move(shared));
 }

@@ -14,8 +14,8 @@ namespace wallheat::gpu {
 /// Memory of a device or of the host, with the function that releases it.
 using Memory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
-/// Limits of a device for the kernels. One thread solves one tile.
-struct DeviceLimits {
+/// Capacity of a device for the kernels. One thread solves one tile.
+struct DeviceCapacity {
   int multiprocessors = 0;
   int block_threads = 0;  ///< maximum number of threads in a block of a cluster
   int max_cluster_blocks =
@@ -35,7 +35,7 @@ enum TimingPoint : int { begun, uploaded, computed, downloaded, moments };
 class Stream {
  public:
   virtual ~Stream() = default;
-  [[nodiscard]] virtual const DeviceLimits& capacity() const = 0;
+  [[nodiscard]] virtual const DeviceCapacity& capacity() const = 0;
 
   /// Allocates memory on the device. Throws std::bad_alloc if too little is free.
   [[nodiscard]] virtual Memory device_memory(std::size_t bytes) = 0;
