@@ -31,7 +31,7 @@ class CudaStream final : public Stream {
     for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "creating an event");
   }
   ~CudaStream() override {
-    if (shared_->has_timed_out) return;  // any call could block forever, and the process ends soon
+    if (shared_->has_timed_out) return;  // any call could block forever
     (void)cudaSetDevice(ordinal_);
     for (const cudaGraphExec_t recording : recordings_)
       if (recording != nullptr) (void)cudaGraphExecDestroy(recording);
