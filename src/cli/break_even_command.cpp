@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "cli/commands.hpp"
 #include "io/files.hpp"
 #include "report/offload_report.hpp"
@@ -21,10 +23,13 @@ Report offload_command(Options& options) {
               "operations per second of the GPU, such as 1e12");
   options.add("cpu", value(offload.cpu_per_s, "C").above(0).required(),
               "operations per second of the CPU, such as 1e9");
-  options.add("sinfo", file(sinfo, FileRole::input),
-              "output of \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" (-: stdin): show the break-even "
-              "point in operations per double for the nodes of each partition instead; --gpu and "
-              "--cpu are then the values of one GPU and of one core");
+  options.add(
+      "sinfo", file(sinfo, FileRole::input),
+      fmt::format(
+          "output of \"sinfo -h -o '{}'\" (-: stdin): show the break-even point in "
+          "operations per double for the nodes of each partition instead; --gpu and --cpu are "
+          "then the values of one GPU and of one core",
+          sinfo_format));
   options.parse();
   if (sinfo.empty()) return offload_report(offload);
   const std::vector<Partition> partitions = parse_sinfo(sinfo, read_text_file(sinfo));

@@ -153,8 +153,9 @@ void parse_advise_options(Options& options, AdviseOptions& advise) {
   options.add("gpu-speed", value(advise.gpu_speed, "UPDATES", h100_updates_per_s).above(0),
               "speed of a GPU in cell updates per second, with many plans; the default is that of "
               "an H100, 'wallheat bench --device gpu' measures it");
-  options.add("sinfo", file(advise.sinfo, FileRole::input),
-              "read the output of \"sinfo -h -o '%R|%a|%D|%c|%G|%l|%s|%m'\" (default: run sinfo)");
+  options.add(
+      "sinfo", file(advise.sinfo, FileRole::input),
+      fmt::format("read the output of \"sinfo -h -o '{}'\" (default: run sinfo)", sinfo_format));
   options.add(
       "scontrol", file(advise.scontrol, FileRole::input),
       "read MaxArraySize from the output of 'scontrol show config' (default: run scontrol)");

@@ -72,8 +72,9 @@ std::vector<Partition> parse_sinfo(const std::string& name, std::string_view tex
     partition.cores = lines.number<std::size_t>(min_of(fields[3]), "number of cores");
     partition.gpus = gpus_in(fields[4]);
     partition.limit_s = time_limit_in(lines, fields[5]);
-    const std::string_view most = fields[6].substr(fields[6].find('-') + 1);
-    if (most != "infinite") partition.max_nodes = lines.number<std::size_t>(most, "job size");
+    const std::string_view max_nodes = fields[6].substr(fields[6].find('-') + 1);
+    if (max_nodes != "infinite")
+      partition.max_nodes = lines.number<std::size_t>(max_nodes, "job size");
     if (fields.size() == width)
       partition.memory_bytes =
           slurm_megabyte * lines.number<std::int32_t>(min_of(fields[7]), "memory");
@@ -138,12 +139,12 @@ class Chooser {
  private:
   void add_choices(std::vector<Choice>& choices, std::size_t gpus) const {
     if (cores_ == 0) return;
-    const std::size_t most = partition_.nodes;
-    const std::size_t max_per_job =
-        partition_.max_nodes == 0 ? most : std::min(most, partition_.max_nodes);
+    const std::size_t max_per_job = partition_.max_nodes == 0
+                                        ? partition_.nodes
+                                        : std::min(partition_.nodes, partition_.max_nodes);
     constexpr std::size_t max_rounds = 16;
     const std::size_t max_jobs =
-        std::min({max_rounds * most, limits_.max_array_tasks, plans_.core_s.size()});
+        std::min({max_rounds * partition_.nodes, limits_.max_array_tasks, plans_.core_s.size()});
     const std::size_t job_cores = cores_ < partition_.cores ? cores_ : 0;
     for (std::size_t nodes = 1; nodes <= max_per_job; nodes *= 2)
       choices.push_back(choice({.nodes = nodes, .gpus = gpus, .job_cores = job_cores}));
@@ -151,7 +152,7 @@ class Chooser {
       choices.push_back(choice({.gpus = gpus,
                                 .job_cores = job_cores,
                                 .jobs = jobs,
-                                .max_concurrent = std::min(jobs, most)}));
+                                .max_concurrent = std::min(jobs, partition_.nodes)}));
   }
 
   /// Completes a choice of which the sizes are known.
@@ -172,8 +173,8 @@ class Chooser {
     choice.gpu_hours = job_hours * gpus_of_job;
     if (choice.max_concurrent < choice.jobs)
       choice.run_s = Replay(jobs_s, Schedule::dynamic).seconds(choice.max_concurrent);
-    const double asked_hours = cores_of_job * static_cast<double>(choice.limit_s) / hour_s;
-    if (const WaitForecast* waits = waits_(choice.partition, choice.nodes, asked_hours)) {
+    const double requested_core_hours = cores_of_job * static_cast<double>(choice.limit_s) / hour_s;
+    if (const WaitForecast* waits = waits_(choice.partition, choice.nodes, requested_core_hours)) {
       choice.wait_s = wait_for(*waits, choice, 0.5);
       choice.wait_95_s = wait_for(*waits, choice, 0.95);
     }
@@ -229,7 +230,7 @@ class Chooser {
   std::size_t cores_ = 0;  ///< cores that a job uses per node
 };
 
-/// Returns the criterion of the order; infinity if it is unknown.
+/// Returns the criterion of the order; infinity if it is unknown or unbounded.
 double measure(const Choice& choice, ChoiceOrder order) {
   if (order == ChoiceOrder::core_hours) return choice.core_hours;
   const auto done_s =
@@ -238,7 +239,6 @@ double measure(const Choice& choice, ChoiceOrder order) {
 }
 
 std::string minutes_text(double seconds) {
-  if (std::isinf(seconds)) return "longer than any earlier job";
   if (seconds < 1) return "less than 1 s";
   if (seconds < 60) return fmt::format("{:.0f} s", seconds);
   const auto minutes = static_cast<long>(std::lround(seconds / 60));
@@ -279,7 +279,7 @@ std::vector<Choice> campaign_choices(const PlanTimes& plans,
     const double of_a = step(a);
     const double of_b = step(b);
     if (of_a != of_b) return of_a < of_b;
-    // If the waits are unknown, the run time decides.
+    // If the waits are unknown or unbounded, the run time decides.
     if (std::isinf(of_a) && a.run_s != b.run_s) return a.run_s < b.run_s;
     return a.core_hours < b.core_hours;
   });
@@ -353,15 +353,22 @@ std::string recommendation_text(const std::vector<MachineTime>& machines) {
 std::string recommendation_text(const std::vector<Choice>& choices, ChoiceOrder order) {
   const Choice& best = choices.front();
   std::string name = choice_text(best);
-  if (std::isinf(measure(best, order)))
-    return fmt::format("Too few waits are known, so the shortest run is recommended: {}, {}.", name,
+  const auto wait_of = [&](const Choice& choice) {
+    return order == ChoiceOrder::bound ? choice.wait_95_s : choice.wait_s;
+  };
+  if (std::isinf(measure(best, order))) {
+    const std::string cause =
+        wait_of(best) ? fmt::format(
+                            "Jobs on {} that have not started have waited longer than all "
+                            "recent ones that started",
+                            best.partition)
+                      : "Too few waits are known";
+    return fmt::format("{}, so the shortest run is recommended: {}, {}.", cause, name,
                        minutes_text(best.run_s));
+  }
   if (name.front() == 'a') name.front() = 'A';
   if (order == ChoiceOrder::core_hours)
     return fmt::format("{} takes the fewest core hours: {:.2f}.", name, best.core_hours);
-  const auto wait_of = [&](const Choice& choice) {
-    return (order == ChoiceOrder::bound ? choice.wait_95_s : choice.wait_s).value_or(0);
-  };
   const auto fastest =
       std::min_element(choices.begin(), choices.end(), [&](const Choice& a, const Choice& b) {
         const bool a_known = std::isfinite(measure(a, order));
@@ -378,8 +385,8 @@ std::string recommendation_text(const std::vector<Choice>& choices, ChoiceOrder 
                        name, choice_text(*fastest), best.core_hours, fastest->core_hours);
   return fmt::format(
       "{} runs for {} and waits {} ({} of jobs at most); {} would run for {}, but wait {}.", name,
-      minutes_text(best.run_s), minutes_text(wait_of(best)), by_bound ? "95 %" : "half",
-      choice_text(*fastest), minutes_text(fastest->run_s), minutes_text(wait_of(*fastest)));
+      minutes_text(best.run_s), minutes_text(wait_of(best).value()), by_bound ? "95 %" : "half",
+      choice_text(*fastest), minutes_text(fastest->run_s), minutes_text(wait_of(*fastest).value()));
 }
 
 }  // namespace wallheat

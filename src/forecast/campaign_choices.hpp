@@ -60,8 +60,10 @@ struct Choice {
   /// Run time of the longest job, all its starts together; if not all jobs can run concurrently,
   /// the run time of all jobs.
   double run_s = 0;
-  std::optional<double> wait_s = {};     ///< bound of the median, for all jobs together
-  std::optional<double> wait_95_s = {};  ///< 95 % bound for all jobs together
+  /// Bound of the median wait, for all jobs together. nullopt: too few waits are known; infinity:
+  /// jobs have waited longer than all jobs that started (WaitForecast::bound_s).
+  std::optional<double> wait_s = {};
+  std::optional<double> wait_95_s = {};  ///< 95 % bound for all jobs together; likewise
   double core_hours = 0;                 ///< of all starts of all jobs
   double gpu_hours = 0;                  ///< of all starts of all jobs
 
@@ -90,10 +92,10 @@ using WaitLookup = std::function<const WaitForecast*(const std::string& partitio
 /// nodes, and job arrays of 2, 4, 8, ... one-node jobs. On nodes with GPUs these choices exist
 /// twice, on the cores of the nodes and on all of their GPUs, and also a job on one GPU with its
 /// share of the cores. If a partition has nodes without GPUs, too, only these are offered for their
-/// cores. A choice is last if the criterion of `order` is unknown for it; choices that differ by
-/// less than about 2 % are ordered by core hours. Job arrays have up to sixteen times as many jobs
-/// as the partition has nodes: small jobs need a short time limit each, so they fit into gaps of
-/// the scheduler queue; at most as many run concurrently as there are nodes.
+/// cores. A choice is last if the criterion of `order` is unknown or unbounded for it; choices that
+/// differ by less than about 2 % are ordered by core hours. Job arrays have up to sixteen times as
+/// many jobs as the partition has nodes: small jobs need a short time limit each, so they fit into
+/// gaps of the scheduler queue; at most as many run concurrently as there are nodes.
 ///
 /// Plans are scheduled longest first on the cores or GPUs of a job, as `wallheat run` does. A GPU
 /// counts as if it solved one plan after the other, because its speed is that of many concurrent

@@ -72,7 +72,8 @@ struct CampaignOnCluster {
 /// Returns the choices for the campaign, sorted by `order`, or none if no plan is pending. `now_s`
 /// is in seconds since 1970. The forecast for a choice is the first of these with enough history
 /// for the 95 % bound: of jobs on at least as many nodes, of jobs on at least half as many, of jobs
-/// of the same size class; otherwise that of all jobs of the partition.
+/// of the same size class; otherwise that of all jobs of the partition. The first two are used only
+/// for numbers of nodes above one: for jobs on one node, the size class is the first.
 [[nodiscard]] Advice make_advice(const CampaignOnCluster& campaign, ChoiceOrder order,
                                  std::int64_t now_s);
 

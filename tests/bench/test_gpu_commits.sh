@@ -24,6 +24,14 @@ echo "another document" > src/README.md
 late=$(commit late)
 sed -i s/twenty/20.0/ src/numbers
 later=$(commit later)
+sed -i s/^10$/ten/ src/numbers
+undone=$(commit undone)
+sed -i s/^ten$/10/ src/numbers
+commit "undo it" > /dev/null
+sed -i s/^28$/28.0/ src/numbers
+neighbour=$(commit neighbour)
+sed -i s/^30$/30.0/ src/numbers
+commit "a change within three lines of another" > /dev/null
 
 content() { paste -sd ' ' "$prepared/$1/src/numbers" | sed 's/4 5 .* 19 //'; }
 "$script" prepare "$prepared" early="$early" late="$late" later="$later" > "$scratch/output"
@@ -37,6 +45,10 @@ check "all commits" same "1 2 three 20.0 21" "$(content all | cut -d ' ' -f 1-5)
 check "tests and documents are not reverted" same "another test another document" \
   "$(cat "$prepared/none/tests/test" "$prepared/none/src/README.md" | paste -sd ' ')"
 expect_error "an existing folder" 1 "new folder" "$script" prepare "$prepared" early="$early"
+expect_error "a commit that a later one undoes is not applied again" 1 "undone|$undone" \
+  "$script" prepare "$scratch/undone" undone="$undone"
+expect_error "a commit is not reverted if the lines around it have changed" 1 "neighbour|$neighbour" \
+  "$script" prepare "$scratch/neighbour" neighbour="$neighbour"
 expect_error "an unknown commit" 1 "0000|not found" "$script" prepare "$scratch/other" early=0000
 expect_error "a change without a name" 1 "$early|example" "$script" prepare "$scratch/other" "$early"
 expect_error "an unknown command" 2 "measure" "$script" compare "$prepared"
@@ -61,7 +73,7 @@ case "$*" in
     echo "32 in flight: 5$round.5 G updates/s, 7.0 plans/s" ;;
   "--open") echo "opened in 0.$round s" ;;
 esac'
-  program $variant test_gpu 'echo "[  PASSED  ] 2 tests."'
+  program $variant test_gpu 'echo "[  PASSED  ] 4 tests."'
 done
 "$script" measure "$prepared" > "$scratch/table"
 check "measure" same 0 $?
@@ -69,8 +81,31 @@ for variant in none without_early without_later all; do
   check "the medians of $variant" same "$variant 12.5 22.5 32.5 42.5 52.5 0.3" \
     "$(grep "^$variant " "$scratch/table" | tr -s ' ' | sed 's/ $//')"
 done
-program without_later test_gpu 'echo "[  SKIPPED ] GpuKernelTest, because there is no GPU"; echo "[  PASSED  ] 0 tests."'
-expect_error "a test that was skipped" 1 "without_later" "$script" measure "$prepared"
+# The stand-in for test_gpu skips two tests and passes others, as GoogleTest prints it.
+skip_tests() { # variant, reason, passed tests
+  program "$1" test_gpu "for test in Shape Blocks; do
+  echo \"test_gpu.cpp:43: Skipped\"
+  echo \"$2\"
+  echo
+  echo \"[  SKIPPED ] EveryKernel/\$test/cluster (0 ms)\"
+done
+echo \"[  PASSED  ] $3 tests.\"
+echo \"[  SKIPPED ] 2 tests, listed below:\""
+}
+check "test_gpu gives this reason" contains "$root/tests/solve/gpu/test_gpu.cpp" '"this GPU has no clusters"'
+skip_tests without_later "this GPU has no clusters" 2
+"$script" measure "$prepared" > "$scratch/table"
+check "a GPU without clusters is measured" same 0 $?
+grep "^without_later: " "$scratch/table" > "$scratch/tested"
+check "the kernel that was not tested is reported" mentions "$scratch/tested" "no clusters"
+skip_tests without_later "this GPU has no clusters" 0
+expect_error "no test that ran" 1 "without_later" "$script" measure "$prepared"
+skip_tests without_later "the driver is too old" 2
+expect_error "tests that were skipped for another reason" 1 "without_later|skipped|driver is too old" \
+  "$script" measure "$prepared"
+program without_later test_gpu 'echo "one bit differs"; exit 1'
+expect_error "a test that fails" 1 "without_later|test_gpu" "$script" measure "$prepared"
+check "the output of the test is printed" mentions "$scratch/error.out" "one bit differs"
 program without_early bench_gpu 'echo "bench_gpu: no GPU to measure: no driver" >&2; exit 1'
 expect_error "a benchmark that fails" 1 "without_early" "$script" measure "$prepared"
 check "the reason is printed" mentions "$scratch/error.out" "no driver"

@@ -176,6 +176,25 @@ TEST_F(CampaignChoicesTest, OrdersByCompletionTime) {
               Mentions({"core hours", fmt::format("{:.2f}", cheapest.core_hours)}));
 }
 
+TEST_F(CampaignChoicesTest, DistinguishesUnboundedWaitsFromUnknownOnes) {
+  // 200 jobs started at once, and then as many jobs have waited for an hour so far.
+  std::vector<Wait> waits;
+  for (int i = 0; i < 200; ++i) waits.push_back({i * 1000, 60, true});
+  for (int i = 0; i < 200; ++i) waits.push_back({1'000'000, 3600, false});
+  const WaitForecast crowded = forecast_waits(waits);
+  ASSERT_TRUE(std::isinf(crowded.bound_s(0.95).value()));
+  const auto shortest_run = [this] { return choice_text(choices().front()); };
+  const std::string unknown = recommendation_text(choices(), order_);
+  EXPECT_THAT(unknown, Mentions(shortest_run()));
+  waits_ = [&](const std::string&, std::size_t, double) { return &crowded; };
+  for (const ChoiceOrder order : {ChoiceOrder::median, ChoiceOrder::bound}) {
+    order_ = order;
+    const std::string unbounded = recommendation_text(choices(), order_);
+    EXPECT_THAT(unbounded, Mentions({shortest_run(), "7 min"}));
+    EXPECT_NE(unbounded, unknown) << "more history of jobs does not help";
+  }
+}
+
 TEST_F(CampaignChoicesTest, WaitsForLastJobOfArray) {
   limits_.max_array_tasks = 4;
   std::vector<Wait> waits;

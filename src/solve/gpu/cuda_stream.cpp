@@ -24,23 +24,24 @@ void check_allocation(cudaError_t status, const char* doing) {
 
 class CudaStream final : public Stream {
  public:
-  CudaStream(int ordinal, const DeviceLimits& capacity, std::shared_ptr<DeviceState> shared)
+  CudaStream(int ordinal, const DeviceCapacity& capacity, std::shared_ptr<DeviceState> shared)
       : ordinal_(ordinal), capacity_(capacity), shared_(std::move(shared)) {
     select();
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
     for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "creating an event");
   }
   ~CudaStream() override {
-    if (!shared_->has_timed_out)
-      for (const cudaGraphExec_t recording : recordings_)
-        if (recording != nullptr) (void)cudaGraphExecDestroy(recording);
+    if (shared_->has_timed_out) return;  // any call could block forever
+    (void)cudaSetDevice(ordinal_);
+    for (const cudaGraphExec_t recording : recordings_)
+      if (recording != nullptr) (void)cudaGraphExecDestroy(recording);
     for (const cudaEvent_t event : events_) (void)cudaEventDestroy(event);
     (void)cudaStreamDestroy(stream_);
   }
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
 
-  [[nodiscard]] const DeviceLimits& capacity() const override { return capacity_; }
+  [[nodiscard]] const DeviceCapacity& capacity() const override { return capacity_; }
 
   [[nodiscard]] Memory device_memory(std::size_t bytes) override {
     select();
@@ -107,6 +108,7 @@ class CudaStream final : public Stream {
 
   void wait() override {
     if (shared_->has_timed_out) throw DeviceTimeout("the GPU no longer responds");
+    select();
     const auto start = std::chrono::steady_clock::now();
     try {
       poll_until_done([this] { return is_done(); },
@@ -121,9 +123,11 @@ class CudaStream final : public Stream {
 
   void mark(TimingPoint moment) override {
     if (moment == begun) waited_s_ = 0;
+    select();
     check(cudaEventRecord(events_[moment], stream_), "measuring");
   }
   [[nodiscard]] GpuPlanTimes times() override {
+    select();
     const auto seconds_from = [this](TimingPoint first) {
       float milliseconds = 0;
       check(cudaEventElapsedTime(&milliseconds, events_[first], events_[first + 1]), "measuring");
@@ -137,7 +141,10 @@ class CudaStream final : public Stream {
   }
 
  private:
-  /// Selects the device for the calling thread. CUDA stores the current device per thread.
+  /// Selects the device for the calling thread. Call this in each public function that calls CUDA:
+  /// the current device of a new thread is GPU 0, and a call to CUDA creates a context on the
+  /// current device, which occupies memory of that GPU and fails if another process has it in
+  /// exclusive mode.
   void select() const { check(cudaSetDevice(ordinal_), "selecting the device"); }
 
   /// Makes a recording executable, in place of an earlier one. Preparing one takes far longer than
@@ -163,13 +170,16 @@ class CudaStream final : public Stream {
   }
 
   [[nodiscard]] Memory owned(void* memory, cudaError_t (*release)(void*)) const {
-    return {static_cast<std::byte*>(memory), [shared = shared_, release](std::byte* taken) {
-              if (!shared->has_timed_out) (void)release(taken);
+    return {static_cast<std::byte*>(memory),
+            [shared = shared_, ordinal = ordinal_, release](std::byte* taken) {
+              if (shared->has_timed_out) return;
+              (void)cudaSetDevice(ordinal);
+              (void)release(taken);
             }};
   }
 
   int ordinal_;
-  DeviceLimits capacity_;
+  DeviceCapacity capacity_;
   std::shared_ptr<DeviceState> shared_;
   std::int32_t number_ = shared_->streams++;
   cudaStream_t stream_ = nullptr;
@@ -185,7 +195,7 @@ void check(cudaError_t status, const std::string& doing) {
   throw DeviceFault("the GPU failed while " + doing + ": " + cudaGetErrorString(status));
 }
 
-std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceLimits& capacity,
+std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceCapacity& capacity,
                                          std::shared_ptr<DeviceState> shared) {
   return std::make_unique<CudaStream>(ordinal, capacity, std::move(shared));
 }

@@ -23,17 +23,17 @@ void use_all_gpu_queues() { (void)::setenv(queues_variable, "32", 0); }
 
 std::size_t gpu_queues() {
   constexpr std::size_t default_queues = 8;
-  constexpr int most = 32;
+  constexpr int max_queues = 32;
   const char* const text = std::getenv(queues_variable);
   const int number = text == nullptr ? 0 : std::atoi(text);
-  return number < 1 ? default_queues : static_cast<std::size_t>(std::min(number, most));
+  return number < 1 ? default_queues : static_cast<std::size_t>(std::min(number, max_queues));
 }
 
 std::size_t max_plans_in_flight(int multiprocessors, std::size_t queues) {
   // A plan of 512 x 512 cells occupies about 6 multiprocessors. For each plan that is being solved,
   // another is being read, and the results of a third are being processed.
-  constexpr int multiprocessors_a_plan = 6;
-  const int solved = std::max(multiprocessors / multiprocessors_a_plan, 1);
+  constexpr int multiprocessors_per_plan = 6;
+  const int solved = std::max(multiprocessors / multiprocessors_per_plan, 1);
   return std::min(3 * static_cast<std::size_t>(solved), queues);
 }
 
@@ -41,22 +41,18 @@ namespace gpu {
 
 void poll_until_done(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
                      const std::string& doing) {
-  constexpr double shortest_s = 50e-6;
-  constexpr double longest_s = 200e-6;
+  constexpr double min_pause_s = 50e-6;
+  constexpr double max_pause_s = 200e-6;
   double waited_s = 0;
   while (!is_done()) {
     if (waited_s >= device_timeout_s)
       throw DeviceTimeout("the GPU has not responded for " +
                           std::to_string(static_cast<int>(device_timeout_s)) + " s while " + doing);
-    const double pause_s = std::clamp(waited_s / 8, shortest_s, longest_s);
+    const double pause_s = std::clamp(waited_s / 8, min_pause_s, max_pause_s);
     sleep(pause_s);
     waited_s += pause_s;
   }
 }
-
-}  // namespace gpu
-
-namespace gpu {
 
 namespace {
 

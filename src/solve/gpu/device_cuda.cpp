@@ -51,9 +51,9 @@ struct Description {
 /// Reads only properties, which, unlike most CUDA calls, does not create a context on the device.
 Description describe(int ordinal) {
   cudaDeviceProp properties{};
-  const cudaError_t answer = cudaGetDeviceProperties(&properties, ordinal);
-  if (answer != cudaSuccess)
-    return {{}, "GPU " + std::to_string(ordinal) + ": " + cudaGetErrorString(answer)};
+  const cudaError_t status = cudaGetDeviceProperties(&properties, ordinal);
+  if (status != cudaSuccess)
+    return {{}, "GPU " + std::to_string(ordinal) + ": " + cudaGetErrorString(status)};
   const int capability = properties.major * 10 + properties.minor;
   if (const int oldest = gpu::min_compute_capability(); capability < oldest)
     return {{},
@@ -102,7 +102,7 @@ class CudaDevice final : public gpu::DeviceWithKernels {
 
  private:
   int ordinal_;
-  gpu::DeviceLimits capacity_;
+  gpu::DeviceCapacity capacity_;
   std::shared_ptr<gpu::DeviceState> shared_ = std::make_shared<gpu::DeviceState>();
   gpu::Kernel proven_ = gpu::Kernel::streaming;
 };
@@ -153,8 +153,8 @@ GpuProperties gpu_properties(int ordinal) {
                           attribute(cudaDevAttrComputeCapabilityMinor);
   properties.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
   properties.clock_hz = 1e3 * attribute(cudaDevAttrClockRate);
-  constexpr double transfers_a_cycle = 2;  // double data rate
-  properties.memory_bytes_per_second = transfers_a_cycle * 1e3 *
+  constexpr double transfers_per_cycle = 2;  // double data rate
+  properties.memory_bytes_per_second = transfers_per_cycle * 1e3 *
                                        attribute(cudaDevAttrMemoryClockRate) *
                                        attribute(cudaDevAttrGlobalMemoryBusWidth) / 8;
   return properties;
@@ -169,9 +169,9 @@ std::string gpu_driver() {
 std::shared_ptr<GpuDevice> open_gpu(int ordinal,
                                     const std::function<void(const std::string&)>& warn) {
   const GpuSupport support = gpu_support();
-  const bool is_there = std::any_of(support.gpus.begin(), support.gpus.end(),
-                                    [&](const Gpu& gpu) { return gpu.ordinal == ordinal; });
-  if (!is_there)
+  const bool is_usable = std::any_of(support.gpus.begin(), support.gpus.end(),
+                                     [&](const Gpu& gpu) { return gpu.ordinal == ordinal; });
+  if (!is_usable)
     throw RunError("GPU " + std::to_string(ordinal) + " not found" +
                    (support.reason.empty() ? "" : ": " + support.reason));
   return std::make_shared<CudaDevice>(ordinal, warn);

@@ -80,13 +80,13 @@ int min_compute_capability() {
   return *std::min_element(std::begin(architectures), std::end(architectures)) / 10;
 }
 
-DeviceLimits prepare_kernels() {
-  DeviceLimits limits{.multiprocessors = attribute_of_device(cudaDevAttrMultiProcessorCount),
-                      .block_threads = cluster_threads,
-                      .max_cluster_blocks = prepare_cluster_kernel()};
+DeviceCapacity prepare_kernels() {
+  DeviceCapacity capacity{.multiprocessors = attribute_of_device(cudaDevAttrMultiProcessorCount),
+                          .block_threads = cluster_threads,
+                          .max_cluster_blocks = prepare_cluster_kernel()};
   std::size_t free = 0;
-  check_preparing(cudaMemGetInfo(&free, &limits.memory_bytes));
-  return limits;
+  check_preparing(cudaMemGetInfo(&free, &capacity.memory_bytes));
+  return capacity;
 }
 
 cudaError_t launch_cluster_kernel(int blocks, int threads, const ClusterKernelArgs& plan,

@@ -21,9 +21,9 @@ void check(cudaError_t status, const std::string& doing);
 /// Returns the lowest compute capability for which this build has code, such as 75 for 7.5.
 [[nodiscard]] int min_compute_capability();
 
-/// Sets the attributes of the kernels on the current device, and returns its limits. Throws
+/// Sets the attributes of the kernels on the current device, and returns its capacity. Throws
 /// DeviceFault.
-[[nodiscard]] DeviceLimits prepare_kernels();
+[[nodiscard]] DeviceCapacity prepare_kernels();
 
 // Launch a kernel on a stream. Return CUDA's error code.
 [[nodiscard]] cudaError_t launch_cluster_kernel(int blocks, int threads,
@@ -35,13 +35,13 @@ void check(cudaError_t status, const std::string& doing);
 
 /// State that the streams of a device share.
 struct DeviceState {
-  /// The device hangs. Waiting for it, or freeing its memory, could block forever.
+  /// The device hangs. Any further call to CUDA could block forever, so nothing is released.
   std::atomic<bool> has_timed_out = false;
   std::atomic<std::int32_t> streams = 0;  ///< number of streams that were created
 };
 
 /// Creates a CUDA stream on a device. Throws DeviceFault.
-[[nodiscard]] std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceLimits& capacity,
+[[nodiscard]] std::unique_ptr<Stream> make_cuda_stream(int ordinal, const DeviceCapacity& capacity,
                                                        std::shared_ptr<DeviceState> shared);
 
 }  // namespace wallheat::gpu

@@ -15,6 +15,7 @@
 #include "solve/heat_source.hpp"
 
 namespace wallheat::gpu {
+namespace {
 
 // Memory management of the GPU solver: the layout of arrays, and buffers that are reused for the
 // next plan.
@@ -69,26 +70,24 @@ class Buffer {
   std::size_t bytes_ = 0;
 };
 
-namespace {
-
-/// Returns true if all temperatures of `answer` are, within `margin`, between the minimum and the
+/// Returns true if all temperatures of `result` are, within `margin`, between the minimum and the
 /// maximum of the initial field and of the 0 °C outside the grid, as the maximum principle
 /// requires. Returns false for NaN.
-bool obeys_maximum_principle(const Grid<double>& answer, const Grid<double>& start, double margin) {
-  double least = 0;
-  double most = 0;
+bool obeys_maximum_principle(const Grid<double>& result, const Grid<double>& start, double margin) {
+  double min_value = 0;
+  double max_value = 0;
   for (const double value : start.cells) {
-    least = std::min(least, value);
-    most = std::max(most, value);
+    min_value = std::min(min_value, value);
+    max_value = std::max(max_value, value);
   }
-  return std::ranges::all_of(answer.cells, [&](double value) {
-    return value >= least - margin && value <= most + margin;
+  return std::ranges::all_of(result.cells, [&](double value) {
+    return value >= min_value - margin && value <= max_value + margin;
   });
 }
 
-[[noreturn]] void throw_too_small(std::size_t bytes, const std::string& what_there_is) {
+[[noreturn]] void throw_too_small(std::size_t bytes, const std::string& available_memory) {
   throw DeviceTooSmall("the plan needs " + std::to_string((bytes >> 20) + 1) +
-                       " MiB of GPU memory, but the GPU has " + what_there_is +
+                       " MiB of GPU memory, but the GPU has " + available_memory +
                        "; solve it on a CPU (--device cpu)");
 }
 
@@ -160,7 +159,7 @@ class SolverOnStream final : public GpuSolver {
   bool solve_on_device(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
                        const SolveControl& control, Convergence& convergence, Solution& solution) {
     if (kernel_ == Kernel::cluster && terms.cells.empty() && norm == Norm::max) {
-      const DeviceLimits& capacity = stream_->capacity();
+      const DeviceCapacity& capacity = stream_->capacity();
       const Tiling tiling(plan.interior, static_cast<std::size_t>(capacity.block_threads));
       if (tiling.blocks() <= static_cast<std::size_t>(capacity.max_cluster_blocks))
         return solve_in_cluster(tiling, plan, control, convergence, solution);
@@ -175,7 +174,7 @@ class SolverOnStream final : public GpuSolver {
     Layout layout;
     const auto state = layout.add<Convergence>(1);
     const auto cells = layout.add<double>(slots * tile_cells);
-    const std::size_t answer_bytes = layout.bytes();
+    const std::size_t download_bytes = layout.bytes();
     const auto halos = layout.add<Pair>(slots * cluster_tile.halo_pairs());
     const auto interior = layout.add<CellMask>(slots);
     const auto neighbours = layout.add<std::int32_t>(slots * sides);
@@ -209,7 +208,7 @@ class SolverOnStream final : public GpuSolver {
       // first.
       stream_->wait();
       // Nearly all plans need only one launch, so always copy the cells together with the state.
-      stream_->copy(host, device, answer_bytes);
+      stream_->copy(host, device, download_bytes);
       stream_->mark(downloaded);
       stream_->wait();
       const std::int64_t before = convergence.iterations();
@@ -226,7 +225,7 @@ class SolverOnStream final : public GpuSolver {
   bool solve_streaming(const FloorPlan& plan, const Grid<double>& terms, Norm norm,
                        const SolveControl& control, Convergence& convergence, Solution& solution) {
     const TileMask mask(plan.interior, streamed_tile);
-    const std::vector<std::int32_t> regions = regions_with_rooms(mask);
+    const std::vector<std::int32_t> regions = regions_with_interior_cells(mask);
     const std::size_t padded_cols = mask.cols * static_cast<std::size_t>(streamed_tile.cols);
     const std::size_t padded_cells =
         mask.rows * static_cast<std::size_t>(streamed_tile.rows) * padded_cols;

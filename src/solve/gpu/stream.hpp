@@ -14,8 +14,8 @@ namespace wallheat::gpu {
 /// Memory of a device or of the host, with the function that releases it.
 using Memory = std::unique_ptr<std::byte, std::function<void(std::byte*)>>;
 
-/// Limits of a device for the kernels. One thread solves one tile.
-struct DeviceLimits {
+/// Capacity of a device for the kernels. One thread solves one tile.
+struct DeviceCapacity {
   int multiprocessors = 0;
   int block_threads = 0;  ///< maximum number of threads in a block of a cluster
   int max_cluster_blocks =
@@ -35,7 +35,7 @@ enum TimingPoint : int { begun, uploaded, computed, downloaded, moments };
 class Stream {
  public:
   virtual ~Stream() = default;
-  [[nodiscard]] virtual const DeviceLimits& capacity() const = 0;
+  [[nodiscard]] virtual const DeviceCapacity& capacity() const = 0;
 
   /// Allocates memory on the device. Throws std::bad_alloc if too little is free.
   [[nodiscard]] virtual Memory device_memory(std::size_t bytes) = 0;
@@ -63,7 +63,9 @@ class Stream {
   /// executing them. launch() must not call other functions of the stream, and the stream must have
   /// executed these kernels before, because CUDA loads a kernel at its first launch, which may be
   /// impossible during a recording. The recording has this number, from 0 to recordings - 1, and
-  /// replaces an earlier one.
+  /// replaces an earlier one. If launch() throws, nothing is recorded, the earlier recording
+  /// remains, and the stream can be used. If a function of the device fails, the earlier recording
+  /// may be lost.
   virtual void record(int recording, const std::function<void()>& launch) = 0;
   /// Enqueues the kernels of a recording, with the arguments that they were recorded with. Takes
   /// about as long as one launch.
@@ -86,8 +88,10 @@ constexpr double device_timeout_s = 30;
 
 /// Calls is_done() until it returns true, and sleep(seconds) between calls: for an eighth of the
 /// elapsed time, but at least 50 µs and at most 200 µs. So a wait takes little longer than the
-/// operation, and thirty streams that wait at the same time use a fraction of a core. Time in which
-/// the process was stopped does not count. Throws DeviceTimeout after device_timeout_s; `doing` is
+/// operation, and thirty streams that wait at the same time use a fraction of a core. The elapsed
+/// time is the sum of the requested pauses, so that the time in which the process was stopped, or
+/// waited for a core, does not count. Throws DeviceTimeout if this sum reaches device_timeout_s,
+/// which takes about 40 s of real time, because each pause takes longer than requested. `doing` is
 /// the operation, for the message.
 void poll_until_done(const std::function<bool()>& is_done, const std::function<void(double)>& sleep,
                      const std::string& doing);

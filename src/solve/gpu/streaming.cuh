@@ -15,12 +15,12 @@ namespace wallheat::gpu {
 
 /// Returns the number of blocks that must fit into a multiprocessor. It is lower for plans with a
 /// heat source, because their terms are in registers, too.
-constexpr int streaming_blocks_a_multiprocessor(bool has_source) { return has_source ? 2 : 4; }
+constexpr int streaming_blocks_per_multiprocessor(bool has_source) { return has_source ? 2 : 4; }
 
 /// Makes plan.sweeps sweeps on one region per block. If `looks_at_delta`, sets *largest_change to
 /// the maximum of its value and the bits of the largest change of a stored cell in the last sweep.
 template <bool looks_at_delta, bool has_source>
-__global__ void __launch_bounds__(region_threads, streaming_blocks_a_multiprocessor(has_source))
+__global__ void __launch_bounds__(region_threads, streaming_blocks_per_multiprocessor(has_source))
     streaming_kernel(const StreamingKernelArgs plan, unsigned long long* largest_change) {
   constexpr int tile_cols = streamed_tile.cols;
   constexpr int tile_cells = streamed_tile.cells();

@@ -40,7 +40,7 @@ TileMask::TileMask(const Grid<std::uint8_t>& plan_interior, TileShape shape) {
   }
 }
 
-std::vector<std::int32_t> regions_with_rooms(const TileMask& mask) {
+std::vector<std::int32_t> regions_with_interior_cells(const TileMask& mask) {
   constexpr std::size_t core_rows = region_rows - 2 * halo_tile_rows;
   constexpr std::size_t core_cols = region_cols - 2 * halo_tile_cols;
   std::vector<std::int32_t> regions;

@@ -25,7 +25,7 @@ struct TileMask {
 
 /// Returns the regions of the streaming kernel whose core (a rectangle of tiles) contains interior
 /// cells: for each the index in mask.interior of the first tile of its core.
-[[nodiscard]] std::vector<std::int32_t> regions_with_rooms(const TileMask& mask);
+[[nodiscard]] std::vector<std::int32_t> regions_with_interior_cells(const TileMask& mask);
 
 /// The tiles of a plan that contain interior cells, and their distribution to the threads of a
 /// cluster. Each thread of a block is a slot for one tile. The numbers of tiles of two blocks

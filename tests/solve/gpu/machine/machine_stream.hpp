@@ -17,7 +17,7 @@ class MachineStream final : public Stream {
  public:
   explicit MachineStream(std::uint64_t seed = 1) : machine(seed) {}
 
-  [[nodiscard]] const DeviceLimits& capacity() const override { return device; }
+  [[nodiscard]] const DeviceCapacity& capacity() const override { return device; }
   [[nodiscard]] Memory device_memory(std::size_t bytes) override;
   [[nodiscard]] Memory pinned_memory(std::size_t bytes) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
@@ -33,10 +33,10 @@ class MachineStream final : public Stream {
   void mark(TimingPoint moment) override { marks.push_back(moment); }
 
   Machine machine;
-  DeviceLimits device{.multiprocessors = 132,
-                      .block_threads = cluster_threads,
-                      .max_cluster_blocks = max_cluster_blocks,
-                      .memory_bytes = std::size_t{64} << 20};
+  DeviceCapacity device{.multiprocessors = 132,
+                        .block_threads = cluster_threads,
+                        .max_cluster_blocks = max_cluster_blocks,
+                        .memory_bytes = std::size_t{64} << 20};
   std::size_t free_bytes = ~std::size_t{0};  ///< free device memory
   std::function<void(const ClusterKernelArgs&)> after_cluster{};
   std::function<void()> after_recording{};
