@@ -257,24 +257,21 @@ std::optional<Division> find_division(const FloorPlan& plan, std::uint32_t from)
   constexpr std::uint32_t max_exact_side = 1000;
   const std::uint32_t step = 2 * (1 + side / max_exact_side);
   const std::uint32_t max = std::min(side / 10, max_door_cells);
-  for (std::uint32_t door = (from / 2 + 1) * 2; door <= max; door += step) {
+  for (std::uint32_t door = (from + 1) / 2 * 2 + 2; door <= max; door += step) {
     const std::size_t rooms = count_rooms(plan, door).counted;
     if (rooms > 1) return Division{door, rooms};
   }
   return std::nullopt;
 }
 
-/// Adds a note on a plan that the default door width does not divide.
-void add_division_note(const std::string& id, const std::optional<Division>& division,
-                       const Drawings& drawings, Report& report) {
-  if (!division) return;
-  const auto& [door, rooms] = *division;
-  const std::string width =
-      drawings.cell_metres > 0 ? fmt::format(" ({:.3g} m)", door * drawings.cell_metres) : "";
-  report.add_note(fmt::format(
+/// Returns a note on a plan that the default door width does not divide.
+Note division_note(const std::string& id, const Division& division, double cell_metres) {
+  const auto& [door, rooms] = division;
+  const std::string width = cell_metres > 0 ? fmt::format(" ({:.3g} m)", door * cell_metres) : "";
+  return {fmt::format(
       "{}: the plan is one room, because its openings are wider than the default door width; with "
       "--door {}{} it has {}",
-      escape_control_chars(id), door, width, count_text(rooms, "room")));
+      escape_control_chars(id), door, width, count_text(rooms, "room"))};
 }
 
 /// How pictures were interpreted, with a row for each colour or area of each picture.
@@ -373,6 +370,7 @@ struct DrawnPlans {
 DrawnPlans read_drawings(const Drawings& drawings, Report& report) {
   DrawnPlans plans;
   DrawingTables tables;
+  std::vector<Note> notes;
   Table rooms{
       "rooms",
       "rooms that 'wallheat run --rooms' finds with --door auto",
@@ -402,13 +400,14 @@ DrawnPlans read_drawings(const Drawings& drawings, Report& report) {
                           division ? metres_of(division->door_cells) : Value(),
                           division ? Value(division->rooms) : Value()});
     add_warnings(picture, drawn, report);
-    add_division_note(id, division, drawings, report);
+    if (division) notes.push_back(division_note(id, *division, drawings.cell_metres));
     plans.ids.push_back(id);
     plans.records.push_back(drawing_record_of(picture, id, drawings, drawn));
     plans.plans.push_back(std::move(drawn.plan));
   }
   for (Table* table : {&tables.colours, &tables.near, &tables.enclosed, &rooms})
     report.add(std::move(*table));
+  for (Note& note : notes) report.add(std::move(note));
   if (!drawings.pictures.empty())
     report.add_note(
         "Openings that are wider than the door width join rooms. When you compute rooms, set "

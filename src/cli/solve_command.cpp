@@ -132,22 +132,25 @@ Table room_page_table(const PlanResult& result, const Thresholds& thresholds,
   return table;
 }
 
-/// Adds the facts of a report in text output to a page as two tables, the second of which contains
-/// the facts about the calculation that matter only to users of the solvers.
-void add_facts(const Report& report, Report& page) {
-  const std::vector<Table::Column> columns{{"property", "property"}, {"value", "value"}};
-  Table results{"results", "results", columns};
-  Table details{"details", "technical details", columns};
+/// Facts for readers of a page: the results, or the details of the calculation, which matter only
+/// to readers who know the solvers.
+enum class FactsOnPage { results, details };
+
+/// Returns these facts of a report in text output as a table.
+Table table_of_facts(const Report& report, FactsOnPage facts) {
+  const bool are_details = facts == FactsOnPage::details;
+  Table table{are_details ? "details" : "results",
+              are_details ? "technical details" : "results",
+              {{"property", "property"}, {"value", "value"}}};
   for (const auto& part : report.elements) {
     const auto* const fact = std::get_if<Fact>(&part);
     if (fact == nullptr || !fact->is_in_text()) continue;
     const bool is_detail =
         fact->key == "status" || fact->key == "cpu_s" || fact->name == fallback_name;
-    (is_detail ? details : results)
-        .rows.push_back({fact->name, value_text(fact->value, fact->style) + fact->suffix});
+    if (is_detail == are_details)
+      table.rows.push_back({fact->name, value_text(fact->value, fact->style) + fact->suffix});
   }
-  page.add(std::move(results));
-  page.add(std::move(details));
+  return table;
 }
 
 /// Returns the output of the command without the table of rooms.
@@ -339,8 +342,10 @@ Report solve_command(Options& options) {
     Report page;
     page.add(figure);
     page.add(room_page_table(result, solver.thresholds, shown));
+    const Report facts = solution_report(result, solver, shown);
+    page.add(table_of_facts(facts, FactsOnPage::results));
     if (drawing) add_drawing(*drawing, result, *solver.door, shown.cell_metres, page);
-    add_facts(solution_report(result, solver, shown), page);
+    page.add(table_of_facts(facts, FactsOnPage::details));
     return page;
   };
   if (!npy.empty()) {
