@@ -80,8 +80,8 @@ struct CommonCellSize {
 
 /// Reads the drawing records up to the first plan without a width, or with another one.
 CommonCellSize recorded_cell_size(const std::filesystem::path& data,
-                                  const PlanIdsOfSource& ids_of) {
-  const PlanIds plans = ids_of(*open_plan_source(data, ListingMode::lazy));
+                                  const std::function<PlanIds()>& requested) {
+  const PlanIds plans = requested();
   std::optional<double> common;
   for (const std::string_view each : plans.ids) {
     const std::string id(each);
@@ -235,19 +235,20 @@ void declare_cell_size(Options& options, double& metres) {
 }
 
 void declare_cell_size(Options& options, double& metres, CellSizeUse use,
-                       const std::filesystem::path& data, const PlanIdsOfSource& ids_of) {
+                       const std::filesystem::path& data,
+                       const std::function<PlanIds()>& requested) {
   options.add("cell-size", value(metres, "METRES").above(0),
               std::string(use == CellSizeUse::doors ? "width of a cell in metres, for --door in "
                                                       "metres"
                                                     : areas_help) +
                   "; default for plans from pictures: that of 'wallheat generate --cell-size', if "
                   "all plans have the same");
-  options.check([&options, &metres, use, &data, ids_of] {
+  options.check([&options, &metres, use, &data, requested] {
     if (options.was_given("cell-size")) return;
     const std::string door = options.shared_values()["door"];
     const bool is_required = door.ends_with('m');
     if (use == CellSizeUse::doors && !is_required) return;
-    const CommonCellSize common = recorded_cell_size(data, ids_of);
+    const CommonCellSize common = recorded_cell_size(data, requested);
     if (is_required && !common.difference.empty())
       throw UsageError(
           fmt::format("--door {} requires --cell-size, because {}; or use a number of "

@@ -8,7 +8,6 @@
 
 #include "cli/options.hpp"
 #include "core/plan_ids.hpp"
-#include "plans/plan_source.hpp"
 #include "solve/solver_options.hpp"
 
 // Options that several commands share: how plans are solved, and which results are computed. The
@@ -54,12 +53,12 @@ enum class CellSizeUse {
   areas_and_doors,
   doors  ///< drawing records are read only if --door is in metres
 };
-/// Returns the plans of a source that the command uses. Throws RunError.
-using PlanIdsOfSource = std::function<PlanIds(const PlanSource&)>;
 /// Declares --cell-size for a command that also has --door. The default is the width in the drawing
 /// records of the plans of `data`, if all have the same one. Otherwise a --door in metres is a
-/// UsageError, which names a plan without a width or with another one.
+/// UsageError, which names a plan without a width or with another one. `requested` returns the
+/// plans that the command uses, or throws RunError.
 void declare_cell_size(Options& options, double& metres, CellSizeUse use,
-                       const std::filesystem::path& data, const PlanIdsOfSource& ids_of);
+                       const std::filesystem::path& data,
+                       const std::function<PlanIds()>& requested);
 
 }  // namespace wallheat

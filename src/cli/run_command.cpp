@@ -13,6 +13,7 @@
 #include "core/text.hpp"
 #include "monitor/file_status.hpp"
 #include "mpi/mpi_environment.hpp"
+#include "plans/plan_source.hpp"
 #include "run/batch_job.hpp"
 #include "run/plan_selection.hpp"
 #include "run/preflight_check.hpp"
@@ -231,10 +232,9 @@ RunOptions parse_options(Options& options, RunScope scope) {
        "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
   declare_plans(options, run.solve.data, run.ids, run.ids_file, run.first);
   options.add("out,o", file(run.out, FileRole::new_results).required(), "result file");
-  declare_cell_size(options, words.cell_metres, CellSizeUse::doors, run.solve.data,
-                    [&run](const PlanSource& source) {
-                      return requested_plans(source, run.ids, run.ids_file, run.first);
-                    });
+  declare_cell_size(options, words.cell_metres, CellSizeUse::doors, run.solve.data, [&run] {
+    return requested_plans(*open_plan_source(run.solve.data), run.ids, run.ids_file, run.first);
+  });
   declare_problem_options(options, run.solve.solver, words.cell_metres);
   declare_solver(options, run.solve.solver, run.solve.data);
   declare_session(options, run, words);

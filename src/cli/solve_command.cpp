@@ -278,9 +278,8 @@ Report solve_command(Options& options) {
               "format: PNG, SVG or PDF; --page shows them, too");
   options.add("npy", output_file(npy, npy::magic),
               "store the solution as a NumPy array, float64 in °C");
-  declare_cell_size(
-      options, shown.cell_metres, CellSizeUse::areas_and_doors, data,
-      [&id](const PlanSource& source) { return requested_plans(source, {id}, {}, 0); });
+  declare_cell_size(options, shown.cell_metres, CellSizeUse::areas_and_doors, data,
+                    [&id] { return unique_ids(StringList({id})); });
   declare_problem_options(options, solver, shown.cell_metres, {"page", "room-names"});
   declare_min_cells(options, shown.min_cells);
   options.check([&] {

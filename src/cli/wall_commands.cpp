@@ -43,7 +43,7 @@ class LinearPlans {
   /// Declares --cell-size, whose default is that of the drawings of the plans.
   void declare_cell_size(Options& options, double& metres) const {
     wallheat::declare_cell_size(options, metres, CellSizeUse::areas_and_doors, data_,
-                                [this](const PlanSource& source) { return requested(source); });
+                                [this] { return requested(*open_plan_source(data_)); });
   }
   /// Opens the plan source. Call this after parsing. Throws RunError.
   void open();
