@@ -254,7 +254,7 @@ RunOptions parse_options(Options& options, RunScope scope) {
   run.settings = options.shared_values();
   // If it is not given, each rank reads the grid spacing from its own plan source.
   run.settings["spacing"] = fmt::format("{}", run.solve.solver.limits.spacing);
-  // So does the width of a cell, if --door is in metres.
+  // Each rank also reads the width of a cell, if --door is in metres.
   run.settings["cell-size"] = format_repr(words.cell_metres);
   // Each rank reads the files of a solver command, and all must have read the same files.
   if (run.solve.solver.kind == SolverKind::command)
