@@ -75,8 +75,9 @@ Output::Output(Options& options, OutMode out, const char* figure) {
                 "whose decimal mark is a comma)");
     options.add("out,o", file(out_, FileRole::replaced_text),
                 "write the output to FILE instead of stdout");
-    options.add("page", output_file(page_, "<!doctype html>\n"),
-                "also write the report to FILE as one HTML page, which needs no network");
+    options.add("page", file(page_, FileRole::page),
+                "also write the report to FILE (.html or .htm) as one HTML page, which needs no "
+                "network");
     options.add("author", value(author_, "TEXT"), "author, below the title of the page");
     options.add("date", value(date_, "TEXT"), "date, below the title of the page, in any form");
     options.add_dependency("page", {"author", "date"});

@@ -8,6 +8,7 @@
 #include <optional>
 #include <tuple>
 
+#include "core/text.hpp"
 #include "plans/plan_source.hpp"
 #include "report/gnuplot.hpp"
 #include "store/result_file_names.hpp"
@@ -67,6 +68,16 @@ void require_text(const fs::path& file) {
   if (start.find('\0') == std::string::npos) return;
   throw RunError(file.string() +
                  " is not a text file and will not be overwritten with text; choose another file");
+}
+
+/// Throws UsageError if a page would be written to a file whose suffix is that of another format. A
+/// file without a suffix, such as a pipe, is accepted.
+void require_page_suffix(const std::string& option, const fs::path& file) {
+  const std::string suffix = to_lower(file.extension().string());
+  if (!suffix.empty() && suffix != ".html" && suffix != ".htm")
+    throw UsageError(
+        fmt::format("{} writes HTML; use a file name that ends in .html or .htm, not {}", option,
+                    file.string()));
 }
 
 }  // namespace
@@ -150,6 +161,10 @@ void FileConflictCheck::check(bool overwrite) const {
     if (role == FileRole::replaced_text) require_text(file);
     if (role == FileRole::replaced_picture)
       require_replaceable(file, overwrite, magic_of(plot_format(option.substr(2), file)));
+    if (role == FileRole::page) {
+      require_page_suffix(option, file);
+      require_replaceable(file, overwrite, "<!doctype html>\n");
+    }
   }
 }
 

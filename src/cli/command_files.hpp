@@ -7,7 +7,7 @@
 
 namespace wallheat {
 
-/// Use of a file by a command. The last five values are for files that the command writes.
+/// Use of a file by a command. The last six values are for files that the command writes.
 enum class FileRole {
   none,
   input,  ///< any file
@@ -17,6 +17,7 @@ enum class FileRole {
   /// Like output, with the magic bytes of the picture format that the suffix of the name
   /// determines.
   replaced_picture,
+  page,           ///< like output, with the first bytes of a page; a suffix must be .html or .htm
   replaced_text,  ///< like output, but text may begin in any way; it replaces only text
   appended,       ///< the command appends lines
   new_results  ///< a result file; the command itself rejects an existing file without --overwrite

@@ -235,6 +235,45 @@ void add_warnings(const std::string& picture, const DrawnPlan& drawn, Report& re
       without_wall, count_text(pixels, "pixel"), x, y));
 }
 
+/// Returns the numbers of rooms of a plan that is divided with a door width.
+RoomCounts count_rooms(const FloorPlan& plan, std::uint32_t door_cells) {
+  RoomCounts counts;
+  for (const RoomResult& room : room_results(map_rooms(plan.interior, door_cells), plan.domain))
+    counts.add(room.cells, corner_cells);
+  return counts;
+}
+
+/// A door width, and the number of rooms into which it divides a plan.
+struct Division {
+  std::uint32_t door_cells = 0;
+  std::size_t rooms = 0;  ///< without corners
+};
+
+/// Returns the smallest even door width above `from` that divides a plan into rooms; nullopt if
+/// none up to a tenth of the longer side does. Tries at most 40 widths, because each takes time
+/// proportional to the number of cells: on a side of more than 1000 cells, not every even width.
+std::optional<Division> find_division(const FloorPlan& plan, std::uint32_t from) {
+  const auto side = static_cast<std::uint32_t>(std::max(plan.interior.rows, plan.interior.cols));
+  constexpr std::uint32_t max_exact_side = 1000;
+  const std::uint32_t step = 2 * (1 + side / max_exact_side);
+  const std::uint32_t max = std::min(side / 10, max_door_cells);
+  for (std::uint32_t door = (from + 1) / 2 * 2 + 2; door <= max; door += step) {
+    const std::size_t rooms = count_rooms(plan, door).counted;
+    if (rooms > 1) return Division{door, rooms};
+  }
+  return std::nullopt;
+}
+
+/// Returns a note on a plan that the default door width does not divide.
+Note division_note(const std::string& id, const Division& division, double cell_metres) {
+  const auto& [door, rooms] = division;
+  const std::string width = cell_metres > 0 ? fmt::format(" ({:.3g} m)", door * cell_metres) : "";
+  return {fmt::format(
+      "{}: the plan is one room, because its openings are wider than the default door width; with "
+      "--door {}{} it has {}",
+      escape_control_chars(id), door, width, count_text(rooms, "room"))};
+}
+
 /// How pictures were interpreted, with a row for each colour or area of each picture.
 struct DrawingTables {
   static constexpr std::size_t max_rows = 10;  ///< in the text output
@@ -331,6 +370,7 @@ struct DrawnPlans {
 DrawnPlans read_drawings(const Drawings& drawings, Report& report) {
   DrawnPlans plans;
   DrawingTables tables;
+  std::vector<Note> notes;
   Table rooms{
       "rooms",
       "rooms that 'wallheat run --rooms' finds with --door auto",
@@ -338,29 +378,42 @@ DrawnPlans read_drawings(const Drawings& drawings, Report& report) {
        {"rooms", "rooms"},
        {"small_rooms", fmt::format("of fewer than {} cells", corner_cells)},
        {"door_cells", "door width", {.unit = "cells"}},
-       {"door_m", drawings.cell_metres > 0 ? "door width" : "", {ValueFormat::digits, 3, "m"}}}};
+       {"door_m", drawings.cell_metres > 0 ? "door width" : "", {ValueFormat::digits, 3, "m"}},
+       // The note on the plan shows them.
+       json_only_column("dividing_door_cells"),
+       json_only_column("dividing_door_m"),
+       json_only_column("divided_rooms")}};
   for (const std::string& picture : drawings.pictures) {
     DrawnPlan drawn = plan_from_image(read_input_file(picture), drawings.legend);
     const std::string id = id_of(picture);
     tables.add(id, drawn);
     const std::uint32_t door =
         default_door_cells({drawn.plan.interior.rows, drawn.plan.interior.cols});
-    RoomCounts counts;
-    for (const RoomResult& room :
-         room_results(map_rooms(drawn.plan.interior, door), drawn.plan.domain))
-      counts.add(room.cells, corner_cells);
-    rooms.rows.push_back({id, counts.counted + counts.small, counts.small, door,
-                          drawings.cell_metres > 0 ? Value(door * drawings.cell_metres) : Value()});
+    const RoomCounts counts = count_rooms(drawn.plan, door);
+    const auto division =
+        counts.counted == 1 ? find_division(drawn.plan, door) : std::optional<Division>();
+    const auto metres_of = [&](std::uint32_t cells) {
+      return drawings.cell_metres > 0 ? Value(cells * drawings.cell_metres) : Value();
+    };
+    rooms.rows.push_back({id, counts.counted + counts.small, counts.small, door, metres_of(door),
+                          division ? Value(division->door_cells) : Value(),
+                          division ? metres_of(division->door_cells) : Value(),
+                          division ? Value(division->rooms) : Value()});
     add_warnings(picture, drawn, report);
+    if (division) notes.push_back(division_note(id, *division, drawings.cell_metres));
     plans.ids.push_back(id);
     plans.records.push_back(drawing_record_of(picture, id, drawings, drawn));
     plans.plans.push_back(std::move(drawn.plan));
   }
   for (Table* table : {&tables.colours, &tables.near, &tables.enclosed, &rooms})
     report.add(std::move(*table));
+  for (Note& note : notes) report.add(std::move(note));
   if (!drawings.pictures.empty())
     report.add_note(
-        "Wider openings join rooms: if doors are wider, use --door when you compute rooms.");
+        "Openings that are wider than the door width join rooms. When you compute rooms, set "
+        "--door "
+        "to the width of the widest door, not more, because a larger width also divides "
+        "corridors.");
   return plans;
 }
 

@@ -110,8 +110,11 @@ Report list_command(Options& options) {
   options.add("columns", value(column_names, "NAMES"),
               "columns, separated by commas, or all (default: id, status, statistics, iterations "
               "and seconds; for rooms: all)");
-  options.add("rooms", flag(rooms),
-              "list rooms; --where, --sort and --columns then use the columns of rooms");
+  options.add(
+      "rooms", flag(rooms),
+      "list rooms; --where, --sort and --columns then use the columns of rooms. Areas in "
+      "m² require --cell-size. Rooms have numbers only: 'wallheat solve --room-names' shows "
+      "names");
   declare_cell_size(options, cell_metres);
   declare_min_cells(options, min_cells);
   options.add_dependency("rooms", {"cell-size", "min-cells"});

@@ -110,7 +110,8 @@ std::optional<Arguments> Options::take_passthrough_arguments() {
 
 void Options::declare_common_options() {
   const auto makes_a_file = [](const Option& option) {
-    return option.value.role == FileRole::output || option.value.role == FileRole::replaced_picture;
+    const FileRole role = option.value.role;
+    return role == FileRole::output || role == FileRole::replaced_picture || role == FileRole::page;
   };
   if (std::ranges::count(table_, output_heading, &Option::heading) > 0) heading_ = output_heading;
   if (std::ranges::any_of(table_, makes_a_file) && find("overwrite") == nullptr)

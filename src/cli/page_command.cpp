@@ -42,7 +42,7 @@ Report page_command(Options& options) {
   options.add("file", file(names, FileRole::input).positional().required(),
               "JSON output of a command, picture of 'wallheat plot' (.svg), or text file whose "
               "first line is its heading (.txt) (also as an argument); repeat for more");
-  options.add("out,o", output_file(out, "<!doctype html>\n", "PAGE").required(),
+  options.add("out,o", file(out, FileRole::page, "PAGE").required(),
               "HTML page, such as study.html");
   options.add("title", value(title, "TEXT", "wallheat"), "heading of the page");
   options.parse();

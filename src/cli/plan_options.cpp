@@ -70,6 +70,34 @@ struct SettingDeclaration {
   }
 };
 
+constexpr const char* areas_help = "width of a cell in metres, to show areas in m²";
+
+/// The width of a cell in the drawing records of plans.
+struct CommonCellSize {
+  double metres = 0;         ///< 0: the plans have none, or different ones
+  std::string difference{};  ///< a plan without a width, or with another one; or empty
+};
+
+/// Reads the drawing records up to the first plan without a width, or with another one.
+CommonCellSize recorded_cell_size(const std::filesystem::path& data,
+                                  const std::function<PlanIds()>& requested) {
+  const PlanIds plans = requested();
+  std::optional<double> common;
+  for (const std::string_view each : plans.ids) {
+    const std::string id(each);
+    const std::string plan = "plan " + escape_control_chars(id);
+    const auto record = read_drawing_record(data, id);
+    const auto recorded = record ? record->cell_metres : std::nullopt;
+    if (!recorded) return {0, plan + " has no recorded width of a cell"};
+    if (common.value_or(*recorded) != *recorded)
+      return {0, fmt::format("the cells of {} are {} m wide, and those of plan {} {} m", plan,
+                             format_repr(*recorded), escape_control_chars(plans.ids[0]),
+                             format_repr(*common))};
+    common = recorded;
+  }
+  return {common.value_or(0)};
+}
+
 void take_spacing_of_plans(Options& options, SolverOptions& solver,
                            const std::filesystem::path& plans) {
   options.check([&] {
@@ -183,12 +211,10 @@ void declare_door(Options& options, Door& door, const double& cell_metres) {
                    take, "auto"),
       "door width: openings up to WIDTH divide rooms, in cells or, if the width of a cell is "
       "known, in metres such as 0.9m; 0: only walls divide them; auto: 1/50 of the longer side, at "
-      "least 1 cell");
+      "least 1 cell. Specify the width of the widest door, not more, because a larger width also "
+      "divides corridors");
   options.check([&door, &cell_metres, width] {
     if (!width->metres) return;
-    if (!(cell_metres > 0))
-      throw UsageError(fmt::format(
-          "--door {} requires --cell-size; without it, use a number of cells", width->text));
     // Rounded up, so that a door of this width divides rooms. The subtrahend is for rounding
     // errors: 0.9 m are 18 cells of 0.05 m.
     const double cells = std::ceil(*width->metres / cell_metres - 1e-6);
@@ -204,24 +230,31 @@ void declare_min_cells(Options& options, std::size_t& min_cells) {
               "ignore rooms with fewer cells, such as corners that walls cut off");
 }
 
-void declare_cell_size(Options& options, double& metres, const std::filesystem::path* data,
-                       const std::vector<std::string>* ids) {
+void declare_cell_size(Options& options, double& metres) {
+  options.add("cell-size", value(metres, "METRES").above(0), areas_help);
+}
+
+void declare_cell_size(Options& options, double& metres, CellSizeUse use,
+                       const std::filesystem::path& data,
+                       const std::function<PlanIds()>& requested) {
   options.add("cell-size", value(metres, "METRES").above(0),
-              std::string("width of a cell in metres, to show areas in m²") +
-                  (data == nullptr ? ""
-                                   : "; default for plans from pictures: that of 'wallheat "
-                                     "generate --cell-size'"));
-  if (data == nullptr) return;
-  options.check([&options, &metres, data, ids] {
-    if (options.was_given("cell-size") || ids->empty()) return;
-    std::optional<double> common;
-    for (const std::string& id : *ids) {
-      const auto record = read_drawing_record(*data, id);
-      const auto recorded = record ? record->cell_metres : std::nullopt;
-      if (!recorded || common.value_or(*recorded) != *recorded) return;
-      common = recorded;
-    }
-    metres = *common;
+              std::string(use == CellSizeUse::doors ? "width of a cell in metres, for --door in "
+                                                      "metres"
+                                                    : areas_help) +
+                  "; default for plans from pictures: that of 'wallheat generate --cell-size', if "
+                  "all plans have the same");
+  options.check([&options, &metres, use, &data, requested] {
+    if (options.was_given("cell-size")) return;
+    const std::string door = options.shared_values()["door"];
+    const bool is_required = door.ends_with('m');
+    if (use == CellSizeUse::doors && !is_required) return;
+    const CommonCellSize common = recorded_cell_size(data, requested);
+    if (is_required && !common.difference.empty())
+      throw UsageError(
+          fmt::format("--door {} requires --cell-size, because {}; or use a number of "
+                      "cells",
+                      door, common.difference));
+    metres = common.metres;
   });
 }
 

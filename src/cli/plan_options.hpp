@@ -1,11 +1,13 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/options.hpp"
+#include "core/plan_ids.hpp"
 #include "solve/solver_options.hpp"
 
 // Options that several commands share: how plans are solved, and which results are computed. The
@@ -38,15 +40,25 @@ void declare_thresholds(Options& options, Thresholds& thresholds);
 void declare_rooms(Options& options, std::optional<Door>& door, const double& cell_metres,
                    const std::string& help, const std::vector<std::string>& implied_by = {});
 /// Declares --door. A width in metres requires `cell_metres`, the width of a cell in m; 0: unknown.
-/// Declare the option that sets it, or the check that does so, before this option.
+/// Call declare_cell_size() before.
 void declare_door(Options& options, Door& door, const double& cell_metres);
 /// Declares --min-cells, the minimum number of cells of a room that counts. Its default is 1.
 void declare_min_cells(Options& options, std::size_t& min_cells);
-/// Declares --cell-size, the width of a cell in m, which must be above 0. If `data` is not null,
-/// the default is the width in the drawing record of the plans with these IDs, if all have the same
-/// one.
-void declare_cell_size(Options& options, double& metres,
-                       const std::filesystem::path* data = nullptr,
-                       const std::vector<std::string>* ids = nullptr);
+/// Declares --cell-size, the width of a cell in m, which must be above 0. Its variable is 0 if it
+/// is unknown.
+void declare_cell_size(Options& options, double& metres);
+
+/// Use of the width of a cell by a command that solves plans.
+enum class CellSizeUse {
+  areas_and_doors,
+  doors  ///< drawing records are read only if --door is in metres
+};
+/// Declares --cell-size for a command that also has --door. The default is the width in the drawing
+/// records of the plans of `data`, if all have the same one. Otherwise a --door in metres is a
+/// UsageError, which names a plan without a width or with another one. `requested` returns the
+/// plans that the command uses, or throws RunError.
+void declare_cell_size(Options& options, double& metres, CellSizeUse use,
+                       const std::filesystem::path& data,
+                       const std::function<PlanIds()>& requested);
 
 }  // namespace wallheat

@@ -13,7 +13,9 @@
 #include "core/text.hpp"
 #include "monitor/file_status.hpp"
 #include "mpi/mpi_environment.hpp"
+#include "plans/plan_source.hpp"
 #include "run/batch_job.hpp"
+#include "run/plan_selection.hpp"
 #include "run/preflight_check.hpp"
 #include "run/preparation.hpp"
 #include "run/run.hpp"
@@ -230,8 +232,9 @@ RunOptions parse_options(Options& options, RunScope scope) {
        "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
   declare_plans(options, run.solve.data, run.ids, run.ids_file, run.first);
   options.add("out,o", file(run.out, FileRole::new_results).required(), "result file");
-  options.add("cell-size", value(words.cell_metres, "METRES").above(0),
-              "width of a cell in metres, for --door in metres");
+  declare_cell_size(options, words.cell_metres, CellSizeUse::doors, run.solve.data, [&run] {
+    return requested_plans(*open_plan_source(run.solve.data), run.ids, run.ids_file, run.first);
+  });
   declare_problem_options(options, run.solve.solver, words.cell_metres);
   declare_solver(options, run.solve.solver, run.solve.data);
   declare_session(options, run, words);
@@ -251,6 +254,8 @@ RunOptions parse_options(Options& options, RunScope scope) {
   run.settings = options.shared_values();
   // If it is not given, each rank reads the grid spacing from its own plan source.
   run.settings["spacing"] = fmt::format("{}", run.solve.solver.limits.spacing);
+  // Each rank also reads the width of a cell, if --door is in metres.
+  run.settings["cell-size"] = format_repr(words.cell_metres);
   // Each rank reads the files of a solver command, and all must have read the same files.
   if (run.solve.solver.kind == SolverKind::command)
     run.settings["solver-file"] = run.solve.solver.command.files;

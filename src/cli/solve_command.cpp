@@ -25,41 +25,34 @@
 namespace wallheat {
 namespace {
 
-/// Formats of numbers: all digits in the output of the command, rounded on a page.
-struct NumberStyle {
-  ValueStyle celsius{ValueFormat::round_trip, 0, "°C"};
-  ValueStyle percent{ValueFormat::round_trip, 0, "%"};
-  ValueStyle small_celsius = celsius;  ///< for deltas and error bounds
-};
-const NumberStyle all_digits;
-const NumberStyle rounded{{ValueFormat::decimals, 2, "°C"},
-                          {ValueFormat::decimals, 1, "%"},
-                          {ValueFormat::digits, 2, "°C"}};
+const ValueStyle celsius{temperature_format.form, temperature_format.digits, "°C"};
+const ValueStyle small_celsius{ValueFormat::digits, 2, "°C"};  ///< for deltas and error bounds
+const ValueStyle percent{ValueFormat::decimals, 2, "%"};
+
+constexpr const char* fallback_name = "fell back";  ///< name of a fact
 
 /// Adds the error bound or the error estimate, and what follows from it.
-void add_certainty(const PlanResult& result, const Thresholds& thresholds, const NumberStyle& style,
-                   Report& report) {
+void add_certainty(const PlanResult& result, const Thresholds& thresholds, Report& report) {
   const bool is_proven = !std::isnan(result.error_bound);
-  report.add_fact("error_bound", is_proven ? "error bound" : "", result.error_bound,
-                  style.small_celsius, ", proven");
+  report.add_fact("error_bound", is_proven ? "error bound" : "", result.error_bound, small_celsius,
+                  ", proven");
   const bool is_estimated = !is_proven && result.status != PlanStatus::empty;
   const bool is_known = std::isfinite(result.error_estimate);
   std::string more = is_known ? "" : ", because there were too few iterations";
   if (is_far_from_steady(result)) more += fmt::format(": {}", far_from_steady);
   report.add_fact("error_estimate", is_estimated ? "error estimate" : "",
-                  is_known ? result.error_estimate : nan_value, {ValueFormat::digits, 2, "°C"},
-                  more);
+                  is_known ? result.error_estimate : nan_value, small_celsius, more);
   if (result.fell_back != 0)
-    report.add(Fact{"", "fell back",
+    report.add(Fact{"", fallback_name,
                     "to plain iterations, because jumps save nothing or cannot prove convergence"});
-  const ValueStyle number{style.percent.form, style.percent.digits};
+  const ValueStyle number{percent.form, percent.digits};
   report.add_fact("uncertain_cells", result.uncertain_cells > 0 ? "uncertain" : "",
                   result.uncertain_cells, {.unit = result.uncertain_cells == 1 ? "cell" : "cells"},
                   fmt::format(": above {} °C {} to {}, below {} °C {} to {}", thresholds.above,
                               value_text(result.pct_above_lower, number),
-                              value_text(result.pct_above_upper, style.percent), thresholds.below,
+                              value_text(result.pct_above_upper, percent), thresholds.below,
                               value_text(result.pct_below_lower, number),
-                              value_text(result.pct_below_upper, style.percent)));
+                              value_text(result.pct_below_upper, percent)));
 }
 
 /// Returns the speed of the solver, for the text output.
@@ -108,8 +101,8 @@ Table room_table(const PlanResult& result, const Thresholds& thresholds, const P
 /// picture with room numbers, and a row for the complete plan.
 Table room_page_table(const PlanResult& result, const Thresholds& thresholds,
                       const PlanRooms& rooms) {
-  const ValueStyle celsius{ValueFormat::decimals, 1, "°C"};
-  const ValueStyle percent{ValueFormat::decimals, 0, "%"};
+  const ValueStyle room_celsius{ValueFormat::decimals, 1, "°C"};
+  const ValueStyle room_percent{ValueFormat::decimals, 0, "%"};
   const bool has_area = rooms.cell_metres > 0;
   Table table{"rooms",
               "rooms",
@@ -117,11 +110,11 @@ Table room_page_table(const PlanResult& result, const Thresholds& thresholds,
                {"name", rooms.names.empty() ? "" : "name"},
                {has_area ? "area_m2" : "cells", has_area ? "area" : "cells",
                 has_area ? ValueStyle{ValueFormat::decimals, 1, "m²"} : ValueStyle{}},
-               {"mean_temp", "mean", celsius},
-               {"min_temp", "minimum", celsius},
-               {"max_temp", "maximum", celsius},
-               {"pct_above", fmt::format("above {} °C", thresholds.above), percent},
-               {"pct_below", fmt::format("below {} °C", thresholds.below), percent}}};
+               {"mean_temp", "mean", room_celsius},
+               {"min_temp", "minimum", room_celsius},
+               {"max_temp", "maximum", room_celsius},
+               {"pct_above", fmt::format("above {} °C", thresholds.above), room_percent},
+               {"pct_below", fmt::format("below {} °C", thresholds.below), room_percent}}};
   double min_temp = nan_value;
   double max_temp = nan_value;
   for (const RoomResult& room : result.rooms) {
@@ -139,21 +132,30 @@ Table room_page_table(const PlanResult& result, const Thresholds& thresholds,
   return table;
 }
 
-/// Returns the facts of a report in text output as a table, for a page on which they are not the
-/// first part.
-Table table_of_facts(const Report& report, std::string name) {
-  Table table{"facts", std::move(name), {{"property", "property"}, {"value", "value"}}};
-  for (const auto& part : report.elements)
-    if (const auto* fact = std::get_if<Fact>(&part); fact != nullptr && fact->is_in_text())
+/// Facts for readers of a page: the results, or the details of the calculation, which matter only
+/// to readers who know the solvers.
+enum class FactsOnPage { results, details };
+
+/// Returns these facts of a report in text output as a table.
+Table table_of_facts(const Report& report, FactsOnPage facts) {
+  const bool are_details = facts == FactsOnPage::details;
+  Table table{are_details ? "details" : "results",
+              are_details ? "technical details" : "results",
+              {{"property", "property"}, {"value", "value"}}};
+  for (const auto& part : report.elements) {
+    const auto* const fact = std::get_if<Fact>(&part);
+    if (fact == nullptr || !fact->is_in_text()) continue;
+    const bool is_detail =
+        fact->key == "status" || fact->key == "cpu_s" || fact->name == fallback_name;
+    if (is_detail == are_details)
       table.rows.push_back({fact->name, value_text(fact->value, fact->style) + fact->suffix});
+  }
   return table;
 }
 
-/// Returns the output of the command, or with `is_page` the content of its page, without the table
-/// of rooms.
+/// Returns the output of the command without the table of rooms.
 Report solution_report(const PlanResult& result, const SolverOptions& solver,
-                       const PlanRooms& rooms, bool is_page) {
-  const NumberStyle& style = is_page ? rounded : all_digits;
+                       const PlanRooms& rooms) {
   const bool is_empty = result.status == PlanStatus::empty;
   const auto name = [&](const std::string& text) { return is_empty ? "" : text; };
   Report report{"plan " + result.id};
@@ -165,19 +167,19 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver,
       is_empty ? ": the plan has no interior cells"
                : fmt::format(" after {}, last delta {}",
                              count_text(static_cast<std::size_t>(result.iterations), "iteration"),
-                             value_text(result.last_delta, style.small_celsius)));
+                             value_text(result.last_delta, small_celsius)));
   const Statistics& statistics = result.statistics;
-  report.add_fact("mean_temp", name("mean temperature"), statistics.mean_temp, style.celsius);
+  report.add_fact("mean_temp", name("mean temperature"), statistics.mean_temp, celsius);
   report.add(
-      Fact{"std_temp", name("std deviation"), statistics.std_temp, style.celsius, " (population)"});
+      Fact{"std_temp", name("std deviation"), statistics.std_temp, celsius, " (population)"});
   const auto [above, below] = solver.thresholds;
   report.add_json_fact("above", above);
   report.add_json_fact("below", below);
   report.add_fact("pct_above", name(fmt::format("above {} °C", above)), statistics.pct_above,
-                  style.percent);
+                  percent);
   report.add_fact("pct_below", name(fmt::format("below {} °C", below)), statistics.pct_below,
-                  style.percent);
-  add_certainty(result, solver.thresholds, style, report);
+                  percent);
+  add_certainty(result, solver.thresholds, report);
   report.add_fact("cpu_s", name("solved in"), result.cpu_s, {ValueFormat::decimals, 4, "s"},
                   speed_of(result, solver));
   // Values that the text output contains only in the remarks on other values.
@@ -204,13 +206,19 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver,
   return report;
 }
 
+/// Returns the caption of the solution for readers who do not know the solvers.
+std::string temperature_caption(const PlanResult& result, SolverKind solver) {
+  if (solver == SolverKind::steady) return "steady temperature";
+  return "temperature after " +
+         count_text(static_cast<std::size_t>(result.iterations), "iteration");
+}
+
 /// Returns the picture of a solved plan: its initial field, its solution, and its rooms if `rooms`
 /// is set.
 FieldPicture solution_picture(const FloorPlan& plan, const Grid<std::uint8_t>& building,
                               const Grid<double>& solution, const PlanResult& result,
-                              const std::optional<PlanRooms>& rooms) {
-  FieldPicture picture = plan_picture("plan " + result.id, plan, building, solution,
-                                      solution_caption(result.solver, result.iterations));
+                              const std::string& caption, const std::optional<PlanRooms>& rooms) {
+  FieldPicture picture = plan_picture("plan " + result.id, plan, building, solution, caption);
   if (!rooms) return picture;
   const auto counted = std::ranges::count_if(
       result.rooms, [&](const RoomResult& room) { return room.cells >= rooms->min_cells; });
@@ -256,20 +264,22 @@ Report solve_command(Options& options) {
   SolverOptions solver;
   PlanRooms shown;
   std::filesystem::path room_names;
-  options.describe("ID --data PLANS [options]", "Solves one floor plan and prints its statistics.",
-                   {"wallheat solve 00001 --data plans",
-                    "wallheat solve 00001 --data plans --solver steady --png plan.png"});
+  options.describe(
+      "ID --data PLANS [options]",
+      "Solves one floor plan and prints its statistics: rounded in text output, with all digits in "
+      "JSON and CSV.",
+      {"wallheat solve 00001 --data plans",
+       "wallheat solve 00001 --data plans --solver steady --png plan.png"});
   options.add("id", value(id, "ID").positional().required(),
               "ID of the plan (also as an argument)");
   declare_data(options, data);
   options.add("png", file(png, FileRole::replaced_picture),
               "draw initial field and solution side by side to FILE; its suffix determines the "
-              "format: PNG, SVG or PDF; --page shows them, too, with rounded numbers");
+              "format: PNG, SVG or PDF; --page shows them, too");
   options.add("npy", output_file(npy, npy::magic),
               "store the solution as a NumPy array, float64 in °C");
-  std::vector<std::string> ids;
-  options.check([&] { ids = {id}; });
-  declare_cell_size(options, shown.cell_metres, &data, &ids);
+  declare_cell_size(options, shown.cell_metres, CellSizeUse::areas_and_doors, data,
+                    [&id] { return unique_ids(StringList({id})); });
   declare_problem_options(options, solver, shown.cell_metres, {"page", "room-names"});
   declare_min_cells(options, shown.min_cells);
   options.check([&] {
@@ -317,11 +327,12 @@ Report solve_command(Options& options) {
   result.seconds = seconds;
   result.device = solver.device_text();
   result.solver = solver.solver_text();
-  Report report = solution_report(result, solver, shown, false);
+  Report report = solution_report(result, solver, shown);
   if (rooms) report.add(room_table(result, solver.thresholds, *rooms));
   FieldPicture picture;
   if (!png.empty() || options.was_given("page"))
-    picture = solution_picture(plan, building, solution->field, result, rooms);
+    picture = solution_picture(plan, building, solution->field, result,
+                               temperature_caption(result, solver.kind), rooms);
   if (!png.empty()) {
     write_output(png, picture.draw(plot_format("png", png)));
     report.add_fact("png", "picture", png.string());
@@ -330,8 +341,10 @@ Report solve_command(Options& options) {
     Report page;
     page.add(figure);
     page.add(room_page_table(result, solver.thresholds, shown));
+    const Report facts = solution_report(result, solver, shown);
+    page.add(table_of_facts(facts, FactsOnPage::results));
     if (drawing) add_drawing(*drawing, result, *solver.door, shown.cell_metres, page);
-    page.add(table_of_facts(solution_report(result, solver, shown, true), "calculation"));
+    page.add(table_of_facts(facts, FactsOnPage::details));
     return page;
   };
   if (!npy.empty()) {

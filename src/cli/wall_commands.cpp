@@ -42,7 +42,8 @@ class LinearPlans {
   void declare(Options& options);
   /// Declares --cell-size, whose default is that of the drawings of the plans.
   void declare_cell_size(Options& options, double& metres) const {
-    wallheat::declare_cell_size(options, metres, &data_, &ids_);
+    wallheat::declare_cell_size(options, metres, CellSizeUse::areas_and_doors, data_,
+                                [this] { return requested(*open_plan_source(data_)); });
   }
   /// Opens the plan source. Call this after parsing. Throws RunError.
   void open();
@@ -53,6 +54,10 @@ class LinearPlans {
                               const SuperpositionCallback& take) const;
 
  private:
+  [[nodiscard]] PlanIds requested(const PlanSource& source) const {
+    return requested_plans(source, ids_, ids_file_, first_);
+  }
+
   std::filesystem::path data_;
   std::vector<std::string> ids_;
   std::filesystem::path ids_file_;
@@ -133,7 +138,7 @@ void LinearPlans::declare(Options& options) {
 
 void LinearPlans::open() {
   source_ = open_plan_source(data_);
-  const PlanIds plans = requested_plans(*source_, ids_, ids_file_, first_);
+  const PlanIds plans = requested(*source_);
   if (!plans.origin_note.empty()) print_error("{}", escape_control_chars(plans.origin_note));
   ids_ = {plans.ids.begin(), plans.ids.end()};
 }

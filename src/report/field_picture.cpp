@@ -473,7 +473,7 @@ FieldPicture plan_picture(const std::string& title, const FloorPlan& plan,
                           const std::string& caption) {
   FieldPicture picture;
   picture.title = title;
-  picture.panels = {{"start", mask_outside(building, plan.domain)},
+  picture.panels = {{"the plan", mask_outside(building, plan.domain)},
                     {caption, mask_outside(building, solution)}};
   picture.columns = 2;
   return picture;

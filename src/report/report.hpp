@@ -40,19 +40,24 @@ struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::str
 
 /// Format of a number in text output. JSON and CSV contain all digits.
 enum class ValueFormat {
-  digits,      ///< `ValueStyle::digits` significant digits
-  round_trip,  ///< the fewest digits from which the same number is read again, as Python prints it
-  decimals,    ///< `ValueStyle::digits` decimals
-  seconds,     ///< see seconds_text()
-  duration,    ///< "3 min 20 s"
-  bytes,       ///< "23.4 MB"
-  time         ///< of a string such as 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
+  digits,  ///< `ValueStyle::digits` significant digits
+  /// The fewest digits from which the same number is read again, as Python prints it. No command
+  /// uses it, but JSON output of earlier versions does.
+  round_trip,
+  decimals,  ///< `ValueStyle::digits` decimals
+  seconds,   ///< see seconds_text()
+  duration,  ///< "3 min 20 s"
+  bytes,     ///< "23.4 MB"
+  time       ///< of a string such as 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
 };
 struct ValueStyle {
   ValueFormat form = ValueFormat::digits;
   int digits = 6;
   std::string unit = {};
 };
+/// Format of temperatures whose number of decimals is not fixed: those of plans with heat sources
+/// may be far below 1 °C.
+inline const ValueStyle temperature_format{ValueFormat::digits, 5};
 /// Formats a value for text output. Escapes control characters.
 [[nodiscard]] std::string value_text(const Value& value, const ValueStyle& style = {});
 

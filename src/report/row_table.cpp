@@ -34,9 +34,10 @@ Value cell_of(Number value) {
   return value;
 }
 
-/// Returns a column. `of` returns its value in a row.
+/// Returns a column. `of` returns its value in a row. Text output rounds temperatures.
 RowColumn column_named(const char* name, auto of, const PlanResult& any_row) {
-  return {{name, name},
+  const bool is_temperature = std::string_view(name).ends_with("_temp");
+  return {{name, name, is_temperature ? temperature_format : ValueStyle()},
           std::holds_alternative<std::string>(cell_of(of(any_row))),
           false,
           [of](const PlanResult& row) { return cell_of(of(row)); }};

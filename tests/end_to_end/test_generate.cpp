@@ -1,5 +1,6 @@
 #include <array>
 #include <fstream>
+#include <sstream>
 
 #include "support/png.hpp"
 #include "support/shell_test.hpp"
@@ -95,10 +96,10 @@ TEST_F(GenerateCommandTest, WarnsOfLabelsThatBecomeOutside) {
   EXPECT_EQ(json["enclosed_areas"],
             Json::parse(R"([{"id": "flat", "x": 9, "y": 10, "pixels": 6, "borders_room": true}])"));
   EXPECT_EQ(json["near_colours"][0]["meaning"], "outside");
-  EXPECT_EQ(
-      json["rooms"],
-      Json::parse(
-          R"([{"id": "flat", "rooms": 1, "small_rooms": 0, "door_cells": 1, "door_m": null}])"));
+  EXPECT_EQ(json["rooms"],
+            Json::parse(
+                R"([{"id": "flat", "rooms": 1, "small_rooms": 0, "door_cells": 1, "door_m": null,
+               "dividing_door_cells": null, "dividing_door_m": null, "divided_rooms": null}])"));
 }
 
 class DrawnFlatTest : public GenerateCommandTest {
@@ -127,6 +128,48 @@ TEST_F(DrawnFlatTest, GeneratedPlansKeepRecordOfTheirDrawing) {
   EXPECT_FALSE(exists("plans/00001_drawing.json"));
 }
 
+TEST_F(DrawnFlatTest, ReportsSmallestDoorWidthThatDividesPlanOfOneRoom) {
+  const std::string again = "wallheat " + generate + "--overwrite --out drawn ";
+  // The doors of the picture are 12 pixels wide.
+  EXPECT_THAT(lines_of(shell(again + "--cell-size 0.05").out),
+              Contains(Mentions({"flat", "--door 12", "0.6 m", "7 rooms"})));
+  EXPECT_THAT(lines_of(shell(again).out), Contains(Mentions({"flat", "--door 12", "7 rooms"})));
+  const Json rooms = Json::parse(shell(again + "--cell-size 0.05 --json").out)["rooms"][0];
+  EXPECT_EQ(rooms["rooms"], 1);
+  EXPECT_EQ(rooms["dividing_door_cells"], 12);
+  EXPECT_NEAR(rooms["dividing_door_m"].get<double>(), 0.6, 1e-12);
+  EXPECT_EQ(rooms["divided_rooms"], 7);
+  // The advice is right, and a smaller width has no effect.
+  for (const auto& [door, count] : {std::pair("10", 1U), {"12", 7U}})
+    EXPECT_EQ(
+        Json::parse(
+            shell(std::string("wallheat solve flat --data drawn --rooms --json --door ") + door)
+                .out)["rooms"]
+            .size(),
+        count);
+}
+
+TEST_F(DrawnFlatTest, DoorsInMetresUseRecordedCellSizeOfAllPlans) {
+  const std::string need = "need --data drawn --wall 25 --room-mean 18 --door 0.6m";
+  const std::string run = "run --data drawn --overwrite --out r.h5 --rooms --door 0.6m";
+  const std::string whatif = "whatif --data drawn --wall 25=22 --rooms --door 0.6m";
+  EXPECT_EQ(Json::parse(shell("wallheat " + need + " --json").out)["door_cells"], 12);
+  EXPECT_EQ(Json::parse(shell("wallheat " + whatif + " --json").out)["door_cells"], 12);
+  shell("wallheat " + run);
+  EXPECT_EQ(Json::parse(shell("wallheat list r.h5 --rooms --json").out)["door_cells"], 12);
+  // One of two plans has cells of another width.
+  shell("cp flat.png other.png; wallheat " + generate + "--cell-size 0.1 --from other.png --out b");
+  shell("cp b/other_* drawn; printf 'flat\nother\n' > drawn/building_ids.txt");
+  for (const std::string& command : {need, run, whatif}) {
+    expect_error(command, 2, {"--door 0.6m", "--cell-size", "plan other", "0.1 m", "0.05 m"});
+    shell("wallheat " + command + " --first 1");
+    shell("wallheat " + command + " --cell-size 0.05");
+  }
+  shell("rm drawn/other_drawing.json");
+  for (const std::string& command : {need, run, whatif})
+    expect_error(command, 2, {"--door 0.6m", "--cell-size", "plan other"});
+}
+
 TEST_F(DrawnFlatTest, PageShowsNamedRoomsAndInterpretationOfDrawing) {
   shell("printf 'x_m;y_m;name\n2,0;2,0;Küche & Bad\n7,5;5,5;Flur\n' > rooms.csv");
   const std::string solve = "solve flat --data drawn --door 0.9m --overwrite --page client.html ";
@@ -142,11 +185,23 @@ TEST_F(DrawnFlatTest, PageShowsNamedRoomsAndInterpretationOfDrawing) {
   EXPECT_THAT(bytes("client.html"),
               Mentions({"<h1>Flat 3b</h1>", "A. &lt;Engineer&gt;, 1 March 2026", "Küche &amp; Bad",
                         "Flur", "area, m²", "flat.png", "0.05 m", "9.60 m x 7.20 m", "#ff0000",
-                        "wall of 25.0 °C", "18 cells (0.9 m)"}));
+                        "wall of 25.0 °C", "18 cells (0.9 m)", "temperature after"}));
+  // The client sees results before the details of the solver.
+  const std::string page = bytes("client.html");
+  const std::size_t details = page.find("technical details");
+  ASSERT_NE(details, std::string::npos);
+  EXPECT_LT(page.find("mean temperature"), details);
+  for (const char* detail : {"last delta", "CPU time"})
+    EXPECT_EQ(page.find(detail), page.find(detail, details)) << detail;
   const std::string csv =
       shell("wallheat " + solve + "--room-names rooms.csv -f csv-semicolon").out;
   EXPECT_THAT(csv, Mentions({"id;room;name;mean_temp", "flat;1;Küche & Bad;"}));
   EXPECT_EQ(csv.find('.'), std::string::npos) << csv;
+  // Temperatures are rounded to five digits.
+  std::istringstream room(csv.substr(csv.find("flat;1;")));
+  std::string cell;
+  for (int column = 0; column < 4; ++column) std::getline(room, cell, ';');
+  EXPECT_LE(cell.size(), 6U) << cell;
 
   // Without the record, the page shows the solution only.
   shell("mv drawn/flat_drawing.json record.json; wallheat " + solve + "--cell-size 0.05");
@@ -163,6 +218,19 @@ TEST_F(DrawnFlatTest, PageShowsNamedRoomsAndInterpretationOfDrawing) {
   shell("head -c 300 record.json > drawn/flat_drawing.json");
   expect_error(solve, 1, {"drawn/flat_drawing.json", "remove"});
   expect_error("list r.h5 --author me", 2, {"--author", "--page"});
+}
+
+TEST_F(DrawnFlatTest, RejectsPagesWithSuffixOfAnotherFormat) {
+  shell("wallheat run --data drawn --out r.h5; wallheat summary r.h5 --json > summary.json");
+  for (const std::string command :
+       {"solve flat --data drawn --page", "list r.h5 --page", "page summary.json --out"}) {
+    expect_error(command + " client.pdf", 2, {"client.pdf", ".html"});
+    EXPECT_FALSE(exists("client.pdf")) << command;
+    for (const char* file : {" client.HTML", " client.htm", " client"}) {
+      shell("wallheat " + command + file + " --overwrite");
+      EXPECT_THAT(bytes(std::string(file).substr(1)), StartsWith("<!doctype html>")) << command;
+    }
+  }
 }
 
 TEST_F(DrawnFlatTest, ReportsDoorWidthThatItUsed) {

@@ -90,9 +90,9 @@ TEST_F(StoredFieldsTest, ShowsPictureAndRoundedNumbersOnPageOfPlan) {
   const std::string page = bytes("plan.html");
   EXPECT_THAT(page, AllOf(HasSubstr("<svg role=img"), HasSubstr("<image")));
   const double mean = json("solve 00003 --data plans")["mean_temp"].get<double>();
-  EXPECT_THAT(page, AllOf(HasSubstr(fmt::format("{:.2f} °C", mean)),
-                          Not(HasSubstr(fmt::format("{}", mean)))));
-  EXPECT_THAT(solved.out, HasSubstr(fmt::format("{}", mean))) << "all digits in the text output";
+  for (const std::string& rounded : {page, solved.out})
+    EXPECT_THAT(rounded, AllOf(HasSubstr(fmt::format("{:.5g} °C", mean)),
+                               Not(HasSubstr(fmt::format("{}", mean)))));
 }
 
 TEST_F(StoredFieldsTest, CountsOneOfAThingInSingular) {
@@ -101,7 +101,7 @@ TEST_F(StoredFieldsTest, CountsOneOfAThingInSingular) {
       "wallheat plot r.h5 --first 1 -o one.svg; wallheat solve 00001 --data plans "
       "--max-iterations 1 --png plan.svg > text");
   EXPECT_THAT(bytes("one.svg"), HasSubstr("1 of 6 plans"));
-  EXPECT_THAT(bytes("plan.svg"), HasSubstr("after 1 iteration of"));
+  EXPECT_THAT(bytes("plan.svg"), HasSubstr("temperature after 1 iteration<"));
   EXPECT_THAT(bytes("text"), HasSubstr("after 1 iteration,"));
 }
 
