@@ -45,7 +45,8 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, const
   const bool is_estimated = !is_proven && result.status != PlanStatus::empty;
   const bool is_known = std::isfinite(result.error_estimate);
   std::string more = is_known ? "" : ", because there were too few iterations";
-  if (is_far_from_steady(result)) more += fmt::format(": {}", far_from_steady);
+  if (is_far_from_steady(result))
+    more += fmt::format(": {}", far_from_steady_remark(is_of_solver_command(result)));
   report.add_fact("error_estimate", is_estimated ? "error estimate" : "",
                   is_known ? result.error_estimate : nan_value, {ValueFormat::digits, 2, "°C"},
                   more);
@@ -209,8 +210,8 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver,
 FieldPicture solution_picture(const FloorPlan& plan, const Grid<std::uint8_t>& building,
                               const Grid<double>& solution, const PlanResult& result,
                               const std::optional<PlanRooms>& rooms) {
-  FieldPicture picture = plan_picture("plan " + result.id, plan, building, solution,
-                                      solution_caption(result.solver, result.iterations));
+  FieldPicture picture =
+      plan_picture("plan " + result.id, plan, building, solution, solution_caption(result));
   if (!rooms) return picture;
   const auto counted = std::ranges::count_if(
       result.rooms, [&](const RoomResult& room) { return room.cells >= rooms->min_cells; });

@@ -30,6 +30,11 @@ struct BrokenProgram : CommandFailure {
   using CommandFailure::CommandFailure;
 };
 
+/// Thrown if the program does not exist or is not executable, so that no attempt can start it.
+struct ProgramNotFound : BrokenProgram {
+  using BrokenProgram::BrokenProgram;
+};
+
 /// How the program of a solver command is started.
 struct CommandLaunch {
   std::vector<std::string> words;          ///< argv; words[0] is looked up in PATH
@@ -80,7 +85,7 @@ class CommandProcess {
   void send(const std::string& line) const;
   /// Returns the next line that the program sends: on the descriptor for replies, or on stdout if
   /// its first line was there. Throws BrokenProgram if the program has ended, or if the line is too
-  /// long.
+  /// long; ProgramNotFound if it could not be found.
   [[nodiscard]] std::string receive();
   [[nodiscard]] OutputForwarder& output() { return output_; }
   /// Returns the folder in memory through which arrays are passed to the program. The supervisor
@@ -107,6 +112,7 @@ class CommandProcess {
   std::condition_variable changed_;
   std::deque<std::string> replies_;
   std::string end_reason_;  // why no more replies arrive; empty while they may
+  bool is_not_found_ = false;
   std::jthread reader_;
 };
 
