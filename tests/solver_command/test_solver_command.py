@@ -372,7 +372,7 @@ signal.signal(signal.SIGTERM, on_sigterm)"""
         self.assertEqual((row["status"], row["iterations"]), ("convergence_unknown", None))
         line = next(line for line in self.wallheat("list", "out.h5")[0].splitlines() if line.startswith("00003"))
         self.assertIn(" - ", line)
-        self.assertEqual(self.wallheat("list", "out.h5", "--where", "iterations >= 0", "--json")[0].count('"id"'), 0)
+        self.assertNotIn("00003", self.wallheat("list", "out.h5", "--where", "iterations < 9")[0])
         self.assertGreater(row["last_delta"], 0)
         self.assertIn("convergence_unknown", self.wallheat("summary", "out.h5")[0])
         self.run_command(self.program("field(); reply(done=True)"), "--resume")
