@@ -320,7 +320,8 @@ void CommandProcess::send(const std::string& line) const {
 std::string CommandProcess::receive() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !replies_.empty() || !end_reason_.empty(); });
-  if (replies_.empty() && is_not_found_) throw ProgramNotFound("the program " + end_reason_);
+  if (replies_.empty() && is_not_startable_)
+    throw ProgramNotStartable("the program " + end_reason_);
   if (replies_.empty()) throw BrokenProgram("the program " + end_reason_);
   std::string line = std::move(replies_.front());
   replies_.pop_front();
@@ -408,7 +409,7 @@ void CommandProcess::read_output(const std::stop_token& stop) {
       if (is_known && found.has_folder &&
           (found.exec_error == ENOENT || found.exec_error == EACCES)) {
         const std::scoped_lock lock(mutex_);
-        is_not_found_ = true;
+        is_not_startable_ = true;
       }
       const std::string last_line = output_.flush_stderr();
       return end(last_line.empty() ? reason : reason + "; its stderr ends with: " + last_line);

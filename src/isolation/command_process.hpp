@@ -31,7 +31,7 @@ struct BrokenProgram : CommandFailure {
 };
 
 /// Thrown if the program does not exist or is not executable, so that no attempt can start it.
-struct ProgramNotFound : BrokenProgram {
+struct ProgramNotStartable : BrokenProgram {
   using BrokenProgram::BrokenProgram;
 };
 
@@ -85,7 +85,7 @@ class CommandProcess {
   void send(const std::string& line) const;
   /// Returns the next line that the program sends: on the descriptor for replies, or on stdout if
   /// its first line was there. Throws BrokenProgram if the program has ended, or if the line is too
-  /// long; ProgramNotFound if it could not be found.
+  /// long; ProgramNotStartable if it could not be started.
   [[nodiscard]] std::string receive();
   [[nodiscard]] OutputForwarder& output() { return output_; }
   /// Returns the folder in memory through which arrays are passed to the program. The supervisor
@@ -112,7 +112,7 @@ class CommandProcess {
   std::condition_variable changed_;
   std::deque<std::string> replies_;
   std::string end_reason_;  // why no more replies arrive; empty while they may
-  bool is_not_found_ = false;
+  bool is_not_startable_ = false;
   std::jthread reader_;
 };
 

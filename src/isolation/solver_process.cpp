@@ -169,7 +169,7 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
   } catch (const SourceUnavailable& outage) {
     process.send(ProcessExit{ProcessExit::Cause::source_outage, outage.what()});
     return exit_failed;
-  } catch (const ProgramNotFound& error) {
+  } catch (const ProgramNotStartable& error) {
     process.send(ProcessExit{ProcessExit::Cause::not_startable, error.what()});
     return exit_failed;
   } catch (const std::exception& error) {
