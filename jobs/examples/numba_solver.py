@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Solves the plans of `wallheat run --solver-command 'python3 numba_solver.py'` with Numba and the module wallheat."""
+"""Solves the plans of `wallheat run --solver-command 'python3 numba_solver.py'` with Numba and the module wallheat.
+Plans with a heat source fail, because the function has no parameter `source`."""
 
 import numba
 import wallheat

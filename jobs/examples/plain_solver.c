@@ -1,5 +1,5 @@
 /* Solves the plans of `wallheat run --solver-command ./plain_solver`. It uses stdin and stdout, on which it prints nothing
-   else. Compile it with: cc -O2 -ffp-contract=off plain_solver.c -o plain_solver */
+   else. Plans with a heat source fail. Compile it with: cc -O2 -ffp-contract=off plain_solver.c -o plain_solver -lm */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,6 +25,11 @@ int main(void) {
   puts("{\"ready\": true}");
   fflush(stdout);
   while (fgets(request, sizeof request, stdin)) {
+    if (strncmp(value("\"source\":"), "null", 4) != 0) {
+      puts("{\"error\": \"plain_solver does not solve plans with a heat source\"}");
+      fflush(stdout);
+      continue;
+    }
     const size_t rows = strtoul(value("\"rows\":"), NULL, 10), cols = strtoul(value("\"columns\":"), NULL, 10);
     const size_t width = cols + 2; /* with a ring of zeros around the plan */
     const double tolerance = strtod(value("\"tolerance\":"), NULL);

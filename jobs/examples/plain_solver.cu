@@ -1,5 +1,5 @@
 // Solves the plans of `wallheat run --device gpu --solver-command ./plain_solver_gpu`. It uses stdin and stdout, on which it
-// prints nothing else. Compile it with: nvcc -O2 -fmad=false plain_solver.cu -o plain_solver_gpu
+// prints nothing else. Plans with a heat source fail. Compile it with: nvcc -O2 -fmad=false plain_solver.cu -o plain_solver_gpu
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +37,11 @@ int main(void) {
   puts("{\"ready\": true}");
   fflush(stdout);
   while (fgets(request, sizeof request, stdin)) {
+    if (strncmp(value("\"source\":"), "null", 4) != 0) {
+      puts("{\"error\": \"plain_solver_gpu does not solve plans with a heat source\"}");
+      fflush(stdout);
+      continue;
+    }
     const size_t rows = strtoul(value("\"rows\":"), NULL, 10), cols = strtoul(value("\"columns\":"), NULL, 10);
     const size_t width = cols + 2; // with a ring of zeros around the plan
     const double tolerance = strtod(value("\"tolerance\":"), NULL);

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Solves the plans of `wallheat run --solver-command 'python3 plain_solver.py'` in NumPy, without the module wallheat."""
+"""Solves the plans of `wallheat run --solver-command 'python3 plain_solver.py'` in NumPy, without the module wallheat.
+Plans with a heat source fail."""
 
 import json
 import os
@@ -17,6 +18,9 @@ def reply(**values):
 reply(ready=True)
 for line in requests:
     request = json.loads(line)
+    if request["source"] is not None:
+        reply(error="plain_solver.py does not solve plans with a heat source")
+        continue
     field = np.pad(np.load(request["domain"]), 1)
     interior = np.load(request["interior"])
     for iteration in range(1, request["max_iterations"] + 1):

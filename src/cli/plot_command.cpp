@@ -169,7 +169,7 @@ std::vector<FieldPanel> panels_of(const std::string& id, const std::vector<Show>
         Grid<double> field = fields.field(id);
         std::string caption = of_plan;
         if (!std::isnan(mean)) caption += fmt::format("mean {:#.4g} °C, ", mean);
-        if (plans <= few) caption += solution_caption(row.solver, row.iterations);
+        if (plans <= few) caption += solution_caption(row);
         if (caption.ends_with(", ")) caption.resize(caption.size() - 2);
         panels.push_back(
             {caption, plan ? mask_outside(plan->building, std::move(field))

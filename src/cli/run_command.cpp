@@ -90,7 +90,8 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
   options.add(
       "resume", flag(run.resume),
       "keep the results in the result file and solve the remaining plans; create the file if "
-      "it does not exist. Without --resume or --overwrite, an existing file is an error");
+      "it does not exist. The settings must be those of the file, unless it contains no solved "
+      "plan. Without --resume or --overwrite, an existing file is an error");
   options.add("overwrite", flag(run.overwrite), "overwrite an existing result file");
   options.add(
       "shard", value(words.shard, "K/N", "auto"),

@@ -39,7 +39,8 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, Repor
   const bool is_estimated = !is_proven && result.status != PlanStatus::empty;
   const bool is_known = std::isfinite(result.error_estimate);
   std::string more = is_known ? "" : ", because there were too few iterations";
-  if (is_far_from_steady(result)) more += fmt::format(": {}", far_from_steady);
+  if (is_far_from_steady(result))
+    more += fmt::format(": {}", far_from_steady_remark(is_of_solver_command(result)));
   report.add_fact("error_estimate", is_estimated ? "error estimate" : "",
                   is_known ? result.error_estimate : nan_value, small_celsius, more);
   if (result.fell_back != 0)

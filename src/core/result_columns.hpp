@@ -2,6 +2,8 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -27,6 +29,9 @@ enum class SolverKind {
 };
 
 [[nodiscard]] std::string_view to_string(SolverKind kind);
+
+/// Device of the workers that start the program of a solver command on CPU cores.
+inline constexpr std::string_view command_device = "cpu command";
 
 /// The built-in solvers.
 inline constexpr std::array solver_kinds{SolverKind::jacobi, SolverKind::fastforward,
@@ -106,6 +111,13 @@ struct Difference {
 /// neither an error bound nor an error estimate, because the iteration made too few convergence
 /// checks.
 [[nodiscard]] bool has_unknown_error(const PlanResult& result);
+
+/// Returns true if the program of a solver command has solved the plan, or should have.
+[[nodiscard]] bool is_of_solver_command(const PlanResult& result);
+
+/// Returns the number of iterations; nullopt if the program of a solver command has solved the plan
+/// and did not report it.
+[[nodiscard]] std::optional<std::int64_t> known_iterations(const PlanResult& result);
 
 /// Returns the time that the plan would take on a core that it does not share, in s: the CPU time
 /// if it is known and a CPU solved the plan. Predicted times of other runs are based on it.

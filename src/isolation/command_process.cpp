@@ -336,6 +336,8 @@ void CommandProcess::send(const std::string& line) const {
 std::string CommandProcess::receive() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !replies_.empty() || !end_reason_.empty(); });
+  if (replies_.empty() && is_not_startable_)
+    throw ProgramNotStartable("the program " + end_reason_);
   if (replies_.empty()) throw BrokenProgram("the program " + end_reason_);
   std::string line = std::move(replies_.front());
   replies_.pop_front();
@@ -436,6 +438,11 @@ void CommandProcess::read_output(const std::stop_token& stop) {
                                : "was lost: its supervisor was killed";
       if (is_known && found.exec_error == 0 && !replies_on_stdout_)
         reason += " before it sent {\"ready\": true}";
+      if (is_known && found.has_folder &&
+          (found.exec_error == ENOENT || found.exec_error == EACCES)) {
+        const std::scoped_lock lock(mutex_);
+        is_not_startable_ = true;
+      }
       const std::string last_line = output_.finish();
       return end(last_line.empty() ? reason : reason + "; its stderr ends with: " + last_line);
     }

@@ -30,6 +30,11 @@ struct BrokenProgram : CommandFailure {
   using CommandFailure::CommandFailure;
 };
 
+/// Thrown if the program does not exist or is not executable, so that no attempt can start it.
+struct ProgramNotStartable : BrokenProgram {
+  using BrokenProgram::BrokenProgram;
+};
+
 /// Time after the end of the requests, and again after SIGTERM, in which a program should end.
 inline constexpr std::chrono::seconds program_exit_time{1};
 /// Longest time that a supervisor needs to end its program and all that this has started.
@@ -85,7 +90,7 @@ class CommandProcess {
   void send(const std::string& line) const;
   /// Returns the next line that the program sends: on the descriptor for replies, or on stdout if
   /// its first line was there. Throws BrokenProgram if the program has ended, or if the line is too
-  /// long.
+  /// long; ProgramNotStartable if it could not be started.
   [[nodiscard]] std::string receive();
   [[nodiscard]] OutputForwarder& output() { return output_; }
   /// Returns the folder in memory through which arrays are passed to the program. The supervisor
@@ -113,6 +118,7 @@ class CommandProcess {
   std::condition_variable changed_;
   std::deque<std::string> replies_;
   std::string end_reason_;  // why no more replies arrive; empty while they may
+  bool is_not_startable_ = false;
   std::jthread reader_;
 };
 

@@ -26,6 +26,7 @@
 #include "io/process_setup.hpp"
 #include "io/standard_streams.hpp"
 #include "isolation/build_id.hpp"
+#include "isolation/command_process.hpp"
 #include "isolation/message_channel.hpp"
 #include "node/local_machine.hpp"
 #include "solve/gpu/device.hpp"
@@ -167,6 +168,9 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
     ready.cpus = bound_cpus();
   } catch (const SourceUnavailable& outage) {
     process.send(ProcessExit{ProcessExit::Cause::source_outage, outage.what()});
+    return exit_failed;
+  } catch (const ProgramNotStartable& error) {
+    process.send(ProcessExit{ProcessExit::Cause::not_startable, error.what()});
     return exit_failed;
   } catch (const std::exception& error) {
     process.send(ProcessExit{ProcessExit::Cause::failed, exception_text(error)});

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/interruption.hpp"
+#include "core/result_columns.hpp"
 #include "core/system_limits.hpp"
 #include "monitor/gpu_text.hpp"
 #include "view/json.hpp"
@@ -50,7 +51,9 @@ Json of(const PlanResult& result) {
   if (result.status == PlanStatus::failed) {
     json.update({{"failures", result.failures}, {"error", result.error}});
   } else {
-    json.update({{"iterations", result.iterations}, {"last_delta", result.last_delta}});
+    const auto iterations = known_iterations(result);
+    json.update({{"iterations", iterations ? Json(*iterations) : Json()},
+                 {"last_delta", result.last_delta}});
   }
   return json;
 }

@@ -27,6 +27,12 @@ double progress_interval_s(ProgressStyle style, double elapsed_s) {
   return style == ProgressStyle::bar ? of_bar : std::clamp(elapsed_s / 10, least, most);
 }
 
+std::string iterations_text(const PlanResult& result) {
+  const auto iterations = known_iterations(result);
+  return iterations ? count_text(static_cast<std::size_t>(*iterations), "iteration")
+                    : "an unknown number of iterations";
+}
+
 }  // namespace
 
 RunMonitor::RunMonitor(Log& log, ProgressStyle style, std::optional<EventLog> events,
@@ -69,8 +75,10 @@ void RunMonitor::show_workers() {
             [](const auto& a, const auto& b) { return a.rank < b.rank; });
   if (ready.size() == 1) {
     const WorkerProperties& only = ready.front().properties;
-    log_.info("{} of {} on {}, cpus {}", count_text(only.slots, "thread"), only.device, only.host,
-              binding_text(only));
+    const std::string slots = only.device.starts_with(command_device)
+                                  ? count_text(only.slots, "program")
+                                  : count_text(only.slots, "thread") + " of " + only.device;
+    log_.info("{} on {}, cpus {}", slots, only.host, binding_text(only));
   } else {
     const std::vector<std::string> table = progress_.worker_table(shown_workers_);
     if (before <= 1) log_.info("{}", table.front());
@@ -151,12 +159,18 @@ void RunMonitor::log_event(const PlanResult& stored) {
         "plan {}: mean {:.6g}, standard deviation {:.6g}: input does not look like °C; check wall "
         "and initial temperatures (reported once)",
         stored.id, mean, deviation);
-  if (is_far_from_steady(stored) && ++far_from_steady_ == 1)
-    log_.warn("plan {} stopped after {} iterations, {} (reported once)", stored.id,
-              stored.iterations, far_from_steady);
-  log_.log(LogLevel::debug, "plan {}: {} after {} iterations in {:.3f} s by {} {}", stored.id,
-           to_string(stored.status), stored.iterations, stored.seconds, progress_.worker_label(),
-           stored.rank);
+  if (is_far_from_steady(stored) && ++far_from_steady_ == 1) {
+    const bool has_solver_command = is_of_solver_command(stored);
+    far_from_steady_remark_ = far_from_steady_remark(has_solver_command);
+    log_.warn("{} {} (reported once)",
+              has_solver_command
+                  ? fmt::format("the field of plan {} is", stored.id)
+                  : fmt::format("plan {} stopped after {},", stored.id, iterations_text(stored)),
+              far_from_steady_remark_);
+  }
+  log_.log(LogLevel::debug, "plan {}: {} after {} in {:.3f} s by {} {}", stored.id,
+           to_string(stored.status), iterations_text(stored), stored.seconds,
+           progress_.worker_label(), stored.rank);
 }
 
 RunStatus RunMonitor::status(const std::string& state, double seconds_left) const {
@@ -234,7 +248,7 @@ void RunMonitor::finish(const std::string& event) {
   if (workers.size() > 1) log_table(progress_.work_table());
   if (implausible_temperatures_ > 1)
     log_.warn("{} plans have temperatures that do not look like °C", implausible_temperatures_);
-  if (far_from_steady_ > 1) log_.warn("{} plans are {}", far_from_steady_, far_from_steady);
+  if (far_from_steady_ > 1) log_.warn("{} plans are {}", far_from_steady_, far_from_steady_remark_);
   log_table(progress_.gpu_table());
   log_table(progress_.kernel_table());
   if (const GpuTimeTotals& spent = progress_.gpu_times(); spent.total() > 0) {

@@ -64,6 +64,7 @@ class RunMonitor {
   std::function<Clock::time_point()> now_;
   std::size_t implausible_temperatures_ = 0;  // plans
   std::size_t far_from_steady_ = 0;           // plans
+  std::string far_from_steady_remark_;        // about these plans
   mutable std::optional<RateUnit> rate_unit_;
   Clock::time_point status_written_;
   Clock::time_point shown_ = now_();

@@ -264,6 +264,9 @@ void Agent::on_process_exit(std::size_t number, const ProcessExit& exit) {
   if (stage == Process::Stage::starting && exit.cause == ProcessExit::Cause::source_outage) {
     on_outage(exit.reason);
     if (!bye_) start(number, outage_->next_try_s - now_s_);
+  } else if (stage == Process::Stage::starting && !reported_ready_ &&
+             exit.cause == ProcessExit::Cause::not_startable) {
+    switch_device(exit.reason);
   } else if (stage == Process::Stage::starting) {
     on_start_failure(
         number, died ? fmt::format("a solver process {} at its start", exit.reason) : exit.reason);
@@ -367,8 +370,10 @@ void Agent::switch_device(const std::string& reason) {
 
 /// Adds a warning about the device in use.
 void Agent::warn(const std::string& message) {
+  const std::string device_name =
+      device().has_solver_command ? "" : device().properties.device + " ";
   outbox.warnings.push_back(
-      fmt::format("{} on {}: {}", device().properties.device, device().properties.host, message));
+      fmt::format("{}on {}: {}", device_name, device().properties.host, message));
 }
 
 void Agent::check_process(std::size_t number) {

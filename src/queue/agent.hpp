@@ -39,7 +39,8 @@ struct ProcessExit {
     crashed,         ///< `reason` is a predicate, such as "was killed by signal 9"
     failed,          ///< `reason` is a complete message
     device_timeout,  ///< its device does not answer, independently of the plans in progress
-    source_outage    ///< it could not open the plan source
+    source_outage,   ///< it could not open the plan source
+    not_startable    ///< `reason` is a complete message; another attempt would fail, too
   };
   Cause cause = Cause::crashed;
   std::string reason;

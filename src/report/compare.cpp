@@ -191,8 +191,11 @@ std::vector<RowColumn> compared_columns(const ResultSet& first, const ResultSet&
     if (!found.has_settings)
       return std::ranges::count(printed_columns, name, &PrintedColumn::name) == 0;
     if (solvers.size() == 1) return false;
-    if (!of_solver.contains(name) && !(solvers.contains("steady") && of_iteration.contains(name)))
-      return false;
+    // The last_delta of a solver command is that of a further iteration.
+    const bool is_skipped = of_solver.contains(name) ||
+                            (solvers.contains("steady") && of_iteration.contains(name)) ||
+                            (solvers.contains("command") && name == "last_delta");
+    if (!is_skipped) return false;
     found.skipped_columns.push_back(name);
     return true;
   });

@@ -11,6 +11,7 @@
 #include <map>
 #include <utility>
 
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "core/wall_overrides.hpp"
 #include "report/report.hpp"
@@ -460,12 +461,16 @@ Grid<double> heat_source_grid(const FloorPlan& plan) {
   return masked(plan.source, [&](std::size_t cell) { return plan.interior.cells[cell] != 0; });
 }
 
-std::string solution_caption(const std::string& solver, std::int64_t iterations) {
-  const std::string_view name = std::string_view(solver).substr(0, solver.find(' '));
-  return name == "steady"
-             ? "steady state"
-             : fmt::format("after {} of {}",
-                           count_text(static_cast<std::size_t>(iterations), "iteration"), name);
+std::string solution_caption(const PlanResult& result) {
+  const std::string_view solver = result.solver;
+  const std::string_view name =
+      is_of_solver_command(result) ? "the program" : solver.substr(0, solver.find(' '));
+  if (name == "steady") return "steady state";
+  const auto iterations = known_iterations(result);
+  return iterations
+             ? fmt::format("after {} of {}",
+                           count_text(static_cast<std::size_t>(*iterations), "iteration"), name)
+             : fmt::format("field of {}", name);
 }
 
 FieldPicture plan_picture(const std::string& title, const FloorPlan& plan,

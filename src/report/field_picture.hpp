@@ -95,8 +95,9 @@ struct FieldPicture {
 /// a heat source.
 [[nodiscard]] Grid<double> heat_source_grid(const FloorPlan& plan);
 
-/// Returns the caption of a solver's field: the steady state, or the iterate after `iterations`.
-[[nodiscard]] std::string solution_caption(const std::string& solver, std::int64_t iterations);
+/// Returns the caption of the field of a result: the steady state, the iterate after some
+/// iterations, or the field of a program whose iterations are unknown.
+[[nodiscard]] std::string solution_caption(const PlanResult& result);
 
 /// Returns a picture with the initial field of a plan and its solution side by side. `building` has
 /// the cells that are drawn.

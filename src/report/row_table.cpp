@@ -110,9 +110,15 @@ std::vector<RowColumn> all_columns(bool with_hidden) {
     columns.push_back(column_named(column.name, column.of, {}));
     columns.back().is_deterministic = column.use == ColumnUse::deterministic;
   });
-  for (RowColumn& column : columns)
+  for (RowColumn& column : columns) {
     if (column.head.key == "status")
       for (const PlanStatus status : plan_statuses) column.words.emplace_back(to_string(status));
+    if (column.head.key == "iterations")
+      column.value = [](const PlanResult& row) {
+        const auto iterations = known_iterations(row);
+        return iterations ? Value(*iterations) : Value(nan_value);
+      };
+  }
   const auto id = std::ranges::find_if(
       columns, [](const RowColumn& column) { return column.head.key == "id"; });
   std::rotate(columns.begin(), id, id + 1);

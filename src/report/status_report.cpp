@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "monitor/gpu_text.hpp"
 #include "view/json.hpp"
@@ -54,6 +55,11 @@ std::string reason_of(const PlanResult& row, const ShardFileStatus& part) {
       return (part.is_running() ? "runs or waits to run again " : "has no result ") + starts +
              error;
     case PlanStatus::max_iterations:
+      if (is_of_solver_command(row))
+        return fmt::format(
+            "the program reported that the iteration has not converged; delta is {:.3g} °C; raise "
+            "--max-iterations",
+            row.last_delta);
       return fmt::format(
           "stopped after {} iterations, the last of which had a delta of {:.3g} °C; raise "
           "--max-iterations, or use --solver steady",

@@ -70,6 +70,7 @@ struct Summary {
   ThresholdCounts halves;                ///< plans with at least half of their cells above or below
   ThresholdCounts cells;                 ///< interior cells
   std::string solver;                    ///< name and version; the first if they differ
+  bool has_solver_command = false;       ///< a program of the user has solved plans
   double largest_error_bound = 0;        ///< °C; NaN unless all have a bound
   std::size_t fell_back = 0;             ///< plans of fastforward that got the exact iteration
   std::uint64_t uncertain_cells = 0;     ///< closer to a threshold than the error bound
@@ -142,10 +143,11 @@ void Summary::count_answer(const PlanResult& row) {
   halves.above += above >= 50 ? 1 : 0;
   halves.below += below >= 50 ? 1 : 0;
   slowest.add(-row.seconds, [&] {
-    return Table::Row{row.id,     row.seconds, row.iterations, row.interior_cells,
+    return Table::Row{row.id,     row.seconds, known_iterations(row), row.interior_cells,
                       row.device, row.host};
   });
   if (solver.empty()) solver = row.solver;
+  has_solver_command = has_solver_command || is_of_solver_command(row);
   // True if all plans so far have an error bound.
   const bool are_proven = !std::isnan(largest_error_bound);
   if (are_proven && !(row.error_bound <= largest_error_bound))
@@ -254,8 +256,11 @@ void add_areas(const Summary& summary, const SummaryInput& of, Report& report) {
 }
 
 /// Adds the solver, and the error bounds and estimates.
-void add_solver(const Summary& summary, const Thresholds& thresholds, Report& report) {
-  report.add_fact("solver", summary.solver.empty() ? "" : "solver", summary.solver);
+void add_solver(const Summary& summary, const SummaryInput& of, Report& report) {
+  const std::string command =
+      of.reader ? text_in(of.reader->settings(), "solver_command", "") : std::string();
+  report.add_fact("solver", summary.solver.empty() ? "" : "solver", summary.solver, {},
+                  command.empty() ? "" : ": " + escape_control_chars(command));
   const double bound = summary.means.empty() ? nan_value : summary.largest_error_bound;
   report.add_fact("largest_error_bound", std::isnan(bound) ? "" : "largest error bound", bound,
                   {ValueFormat::digits, 3, "°C"});
@@ -265,8 +270,10 @@ void add_solver(const Summary& summary, const Thresholds& thresholds, Report& re
   };
   add("largest_error_estimate", "largest error estimate", summary.largest_error_estimate,
       {ValueFormat::digits, 2, "°C"});
-  add("far_from_steady", "stopped early", summary.far_from_steady,
-      {.unit = pluralize(summary.far_from_steady, "plan")}, std::string(", ") + far_from_steady);
+  const bool has_command = summary.has_solver_command;
+  add("far_from_steady", has_command ? "fields to check" : "stopped early", summary.far_from_steady,
+      {.unit = pluralize(summary.far_from_steady, "plan")},
+      std::string(", ") + far_from_steady_remark(has_command));
   add("unknown_error", "error not estimated", summary.unknown_error,
       {.unit = pluralize(summary.unknown_error, "plan")}, ", after too few iterations");
   add("fell_back", "fell back to jacobi", summary.fell_back,
@@ -278,7 +285,7 @@ void add_solver(const Summary& summary, const Thresholds& thresholds, Report& re
     return;
   }
   add("uncertain_cells", "uncertain cells", summary.uncertain_cells, {},
-      fmt::format(", near {} or {} °C", thresholds.below, thresholds.above));
+      fmt::format(", near {} or {} °C", of.thresholds.below, of.thresholds.above));
 }
 
 /// Adds an amount of memory, with the process or plan that used it.
@@ -422,7 +429,7 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
     report.add_json_fact("small_rooms", summary.room_counts.small);
     add_sides("rooms", "  mean ", *summary.rooms, "room", of.thresholds, report);
   }
-  add_solver(summary, of.thresholds, report);
+  add_solver(summary, of, report);
   add_costs(summary, wall, report);
   report.add_json_fact("closed_well", closed_well);
   if (!closed_well)

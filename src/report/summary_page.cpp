@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/cell_statistics.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "report/field_picture.hpp"
 #include "report/summary.hpp"
@@ -71,8 +72,8 @@ void add_extremes(const char* key, const char* name, const auto& plans, const Re
   FieldPicture picture;
   for (const auto& [mean, index] : plans) {
     const PlanResult plan = reader.row(index);
-    table.rows.push_back(
-        {plan.id, mean, plan.statistics.pct_below, plan.statistics.pct_above, plan.iterations});
+    table.rows.push_back({plan.id, mean, plan.statistics.pct_below, plan.statistics.pct_above,
+                          known_iterations(plan)});
     if (auto field = reader.field(index))
       picture.panels.push_back(
           {fmt::format("{}, mean {:.2f} °C", escape_control_chars(plan.id), mean),

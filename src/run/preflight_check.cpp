@@ -90,9 +90,9 @@ class PreflightCheck : Preparation {
     const bool is_there = std::filesystem::exists(options.out);
     require_own_status(status_file(options.out));
     collect_pending([&](const RowCallback& take) {
-      for (const std::string& damage :
+      for (const std::string& warning :
            ResultStore::dry_run(options.out, result_file_spec(), open_mode(), take))
-        warn(damage);
+        warn(warning);
       report("results",
              resumes ? fmt::format("{} contains results of {} of {}{}", options.out.string(),
                                    tally.restored, count_text(tally.total, "plan"), of_shard_)

@@ -268,7 +268,7 @@ class Rank0 {
     const auto end_of_previous = previous.find("end");
     awaited_compaction_ =
         end_of_previous != previous.end() && end_of_previous->second == end_finished;
-    for (const std::string& message : store_->damage()) logger_.warn("{}", message);
+    for (const std::string& message : store_->warnings()) logger_.warn("{}", message);
   }
 
   void log_plan_counts() {

@@ -123,7 +123,7 @@ std::unique_ptr<Solver> SolverOptions::make() const {
 }
 
 std::string SolverOptions::device_text() const {
-  if (kind == SolverKind::command) return "cpu command";
+  if (kind == SolverKind::command) return std::string(command_device);
   return "cpu " +
          std::string(backend == SolverBackend::reference ? to_string(backend) : to_string(isa));
 }

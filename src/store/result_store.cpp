@@ -68,12 +68,24 @@ void require_free(const fs::path& path, bool overwrite) {
   require_wallheat_file(path);
 }
 
-/// Takes a snapshot of an existing file, with the rows in the order of the given plans. Throws
-/// RunError if the file does not exist or belongs to another campaign.
-Snapshot snapshot_to_resume(const fs::path& path, const ResultFileSpec& plan) {
+/// Returns true if no plan of a file is solved, so that nothing is lost if the file gets other
+/// settings. Returns false for a damaged file, which may have lost results.
+bool has_no_solved_plan(const Snapshot& snapshot) {
+  bool is_any_solved = false;
+  snapshot.for_each_row(
+      [&](const ResultRow& row) { is_any_solved = is_any_solved || is_solved(status_of(row)); });
+  return !is_any_solved && snapshot.damage().messages.empty();
+}
+
+/// Takes a snapshot of an existing file, with the rows in the order of the given plans, and adds
+/// messages about damage to `warnings`. Returns nullopt, and adds a warning, if the file has other
+/// settings but no solved plan: then a new file replaces it. A run whose program could not start
+/// leaves such a file. Throws RunError if the file does not exist or belongs to another campaign.
+std::optional<Snapshot> snapshot_to_resume(const fs::path& path, const ResultFileSpec& plan,
+                                           std::vector<std::string>& warnings) {
   require_no_hard_links(path);
   if (!file_exists(path) && has_results(path)) require_free(path, false);
-  return with_error_context(path, read_only, [&] {
+  return with_error_context(path, read_only, [&]() -> std::optional<Snapshot> {
     Snapshot snapshot(path);
     FileHeader wanted{.settings = plan.settings, .save_fields = plan.save_fields};
     for (const std::string& name : plan.accepted_settings)
@@ -81,10 +93,17 @@ Snapshot snapshot_to_resume(const fs::path& path, const ResultFileSpec& plan) {
           found != snapshot.header().settings.end())
         wanted.settings[name] = found->second;
     const auto found = differences(snapshot.header(), "in the file", wanted, "in this run");
+    if (!found.empty() && has_no_solved_plan(snapshot)) {
+      warnings.push_back(
+          path.string() +
+          " contains no solved plan; replacing its settings by those of this run: " + found);
+      return std::nullopt;
+    }
     if (!found.empty())
       throw RunError(path.string() + " was written with other settings: " + found +
                      "; use the settings of the file, or choose another file with --out");
     snapshot.reorder(plan.ids);
+    warnings = snapshot.damage().messages;
     return snapshot;
   });
 }
@@ -153,7 +172,9 @@ ResultStore::ResultStore(ResultClaim claim, ResultFileSpec plan, const Attribute
     // An earlier process may have been killed between a rename and the sync of the directory.
     if (claim_.mode != OpenMode::create) sync_directory_of(path());
     if (claim_.mode != OpenMode::resume) return;
-    existing_ = std::make_unique<Snapshot>(snapshot_to_resume(path(), plan_));
+    auto found = snapshot_to_resume(path(), plan_, warnings_);
+    if (!found) return;
+    existing_ = std::make_unique<Snapshot>(*std::move(found));
     bytes_ = existing_->bytes();
   });
 }
@@ -169,17 +190,14 @@ std::vector<std::string> ResultStore::dry_run(const fs::path& file, ResultFileSp
       throw_already_locked(path, holder);
     plan = storable(path, std::move(plan));
     std::optional<Snapshot> found;
+    std::vector<std::string> warnings;
     if (mode == OpenMode::resume)
-      found = snapshot_to_resume(path, plan);
+      found = snapshot_to_resume(path, plan, warnings);
     else
       require_free(path, mode == OpenMode::overwrite);
     for_each_initial_row(found ? &*found : nullptr, plan.ids, take);
-    return found ? found->damage().messages : std::vector<std::string>();
+    return warnings;
   });
-}
-
-std::vector<std::string> ResultStore::damage() const {
-  return existing_ ? existing_->damage().messages : std::vector<std::string>();
 }
 
 std::string ResultStore::session_id() const { return session_.at(store::journal_session_id); }

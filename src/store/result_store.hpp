@@ -67,8 +67,9 @@ class ResultStore {
  public:
   /// Prepares a new file with all rows pending, or continues a finished, stopped or killed one.
   /// `session` describes this run. Throws RunError with a list of the differences if the file has
-  /// other settings, or if it has results of plans that `plan` does not contain. Nothing is changed
-  /// before the session begins.
+  /// other settings and a solved plan, or if it has results of plans that `plan` does not contain.
+  /// A file with other settings and without a solved plan is replaced. Nothing is changed before
+  /// the session begins.
   ResultStore(ResultClaim claim, ResultFileSpec plan, const Attributes& session);
   ResultStore(const ResultStore&) = delete;
   ResultStore& operator=(const ResultStore&) = delete;
@@ -77,13 +78,14 @@ class ResultStore {
   ~ResultStore();
 
   /// Calls take() with the rows with which a session would begin, or throws the RunError that the
-  /// constructor would throw. Returns the messages about damage. Changes nothing.
+  /// constructor would throw. Returns the warnings. Changes nothing.
   static std::vector<std::string> dry_run(const std::filesystem::path& file, ResultFileSpec plan,
                                           OpenMode mode,
                                           const std::function<void(const PlanResult&)>& take);
 
-  /// Returns the messages about damage that was found when the file was opened.
-  [[nodiscard]] std::vector<std::string> damage() const;
+  /// Returns messages about damage that was found when the file was opened, or about settings that
+  /// are replaced.
+  [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
   /// Calls take() with all rows that the file had when it was opened, pending ones included,
   /// without fields and rooms. Call this before the session begins.
   void for_each_existing_row(const std::function<void(const PlanResult&)>& take) const;
@@ -143,6 +145,7 @@ class ResultStore {
   ResultClaim claim_;
   ResultFileSpec plan_;
   Attributes session_;
+  std::vector<std::string> warnings_;
   /// The existing results, until the session begins; null for a new file.
   std::unique_ptr<store::Snapshot> existing_;
   std::unique_ptr<store::ResultFile> file_;

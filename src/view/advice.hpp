@@ -40,9 +40,13 @@ inline constexpr const char* resume_hint = "run the same command with --resume";
   return advice;
 }
 
-/// Remark about a result for which is_far_from_steady() is true.
-inline constexpr const char* far_from_steady =
-    "far from the steady state, which --solver steady finds with a proven bound";
+/// Returns a remark about a result for which is_far_from_steady() is true. `has_solver_command`: a
+/// program of the user computed it.
+[[nodiscard]] inline const char* far_from_steady_remark(bool has_solver_command) {
+  return has_solver_command
+             ? "far from the steady state; check the program, --tolerance and --max-iterations"
+             : "far from the steady state, which --solver steady finds with a proven bound";
+}
 
 /// Hint for plans with heat sources if their grid spacing is unknown.
 inline constexpr const char* unknown_spacing =

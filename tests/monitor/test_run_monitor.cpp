@@ -272,6 +272,21 @@ TEST_F(RunMonitorTest, WarnsOnceAboutImplausibleResults) {
                                           Contains(Mentions({"2 plans", "steady"}))));
 }
 
+TEST_F(RunMonitorTest, AdvisesToCheckProgramWhenItsFieldIsFarFromSteady) {
+  begin_with_two();
+  PlanResult row = solved_;
+  row.solver = "command 0123";
+  row.statistics = {.mean_temp = 9, .std_temp = 5};
+  row.error_estimate = 20;
+  stores(row, 0, 1);
+  stores(row, 1, 1);
+  monitor_->finish("run_finished");
+  EXPECT_THAT(log_.warning_lines(), ElementsAre(AllOf(Mentions({"plan a", "steady", "program"}),
+                                                      Not(HasSubstr("0 iter"))),
+                                                Mentions({"2 plans", "program"})));
+  EXPECT_THAT(log_.warning_lines(), Each(Not(HasSubstr("--solver steady"))));
+}
+
 TEST_F(RunMonitorTest, DoesNotWarnAboutUnknownErrors) {
   begin_with_two();
   PlanResult row = solved_;

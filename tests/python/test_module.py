@@ -503,6 +503,10 @@ wallheat.serve(jacobi)
             rows = wallheat.open(self.folder / "out.h5").rows
             results.append((self.call("export", "out.h5").stdout, list(rows["status"]), list(rows["iterations"])))
         self.assertEqual(*results)
+        self.call("generate", "--out", "heated", "--count", "1", "--size", "32", "--kind", "poisson")
+        self.call("run", "--data", "heated", "--out", "out.h5", "--overwrite", "--max-attempts", "1",
+                  "--solver-command", f"{sys.executable} {example}", status=3)
+        self.assertTrue(mentions(wallheat.open(self.folder / "out.h5").rows["error"][0], "source"))
 
     def test_exceptions_are_reasons(self):
         rows, log = self.run_program("raise ValueError('no wall')", status=3)

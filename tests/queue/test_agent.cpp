@@ -421,6 +421,29 @@ TEST_F(SolverCommandAgentTest, WarnsWhenTheProgramDoesNotBecomeReady) {
   EXPECT_THAT(warnings(), ElementsAre(Mentions({"ready", "120 s"})));
 }
 
+TEST_F(SolverCommandAgentTest, LeavesAtOnceWhenProgramIsNotStartable) {
+  Agent::Device device = cores(2);
+  device.has_solver_command = true;
+  agent_.open_devices({device});
+  EXPECT_THAT(orders(), ElementsAre("start 0", "start 1"));
+  EXPECT_THAT(end(0, ProcessExit::Cause::not_startable, "./mine: No such file"),
+              Each(Not(StartsWith("start"))));
+  EXPECT_THAT(warnings(), IsEmpty());
+  const auto bye = sent().bye;
+  ASSERT_TRUE(bye);
+  EXPECT_EQ(bye->cause, Bye::Cause::failed);
+  EXPECT_THAT(bye->reason, Mentions("./mine"));
+}
+
+TEST_F(SolverCommandAgentTest, StartsProgramAgainWhenItDisappearsDuringRun) {
+  open_command();
+  begin(0, {0});
+  die(0);
+  EXPECT_THAT(end(0, ProcessExit::Cause::not_startable, "./mine: No such file"),
+              Contains("start 0"));
+  EXPECT_FALSE(agent_.has_left());
+}
+
 TEST_F(SolverCommandAgentTest, ExplainsWhatToDoWhenThereIsNoProgress) {
   open_command();
   begin(0, {0});

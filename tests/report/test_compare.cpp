@@ -138,6 +138,14 @@ TEST_F(CompareFilesTest, ComparesCommonColumnsOfTwoSolvers) {
                                     {{"solver", "steady"}, {"above", "18.0"}, {"below", "15.0"}});
   EXPECT_THAT(found.skipped_columns, testing::IsSupersetOf({"iterations", "error_bound"}));
   EXPECT_TRUE(found.equal()) << "in all that can be compared";
+  PlanResult of_program = solved_with("a", 12);
+  of_program.last_delta = 1e-5;
+  const Comparison with_program =
+      compared({solved_with("a", 12)}, {of_program},
+               {{"solver", "command"}, {"above", "18.0"}, {"below", "15.0"}});
+  EXPECT_THAT(with_program.skipped_columns, Contains("last_delta"));
+  EXPECT_THAT(with_program.skipped_columns, Not(Contains("iterations")));
+  EXPECT_TRUE(with_program.equal());
   const Comparison of_one = compared({solved_with("a", 12)}, {steady});
   EXPECT_THAT(of_one.skipped_columns, IsEmpty());
   EXPECT_FALSE(of_one.equal());

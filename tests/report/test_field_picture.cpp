@@ -222,9 +222,19 @@ TEST(FieldPicture, CutsOffNoCaption) {
       << "part of a number is a wrong one";
 }
 
-TEST(FieldPicture, CountsOneIterationInSingular) {
-  EXPECT_EQ(solution_caption("jacobi 1", 1), "after 1 iteration of jacobi");
-  EXPECT_EQ(solution_caption("jacobi 1", 2), "after 2 iterations of jacobi");
+TEST(FieldPicture, NamesIterationsAndSolver) {
+  PlanResult result;
+  result.status = PlanStatus::converged;
+  result.solver = "jacobi 1";
+  result.iterations = 1;
+  EXPECT_EQ(solution_caption(result), "after 1 iteration of jacobi");
+  result.iterations = 2;
+  EXPECT_EQ(solution_caption(result), "after 2 iterations of jacobi");
+  result.solver = "command 0123";
+  EXPECT_THAT(solution_caption(result), Mentions({"2 iterations", "program"}));
+  result.iterations = 0;
+  EXPECT_THAT(solution_caption(result), AllOf(HasSubstr("program"), Not(HasSubstr("iteration"))))
+      << "the program did not report them";
 }
 
 TEST(FieldPicture, GrowsWithResolutionWithinGivenSize) {

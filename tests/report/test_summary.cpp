@@ -94,6 +94,18 @@ TEST(Summary, DistinguishesUnknownFromFarResults) {
   EXPECT_EQ(value_of(report, "unknown_error"), Value(1));
 }
 
+TEST(Summary, ListsNoIterationsThatProgramDidNotReport) {
+  std::vector<PlanResult> rows{solved("a", 14, 2, 10, 80), solved("b", 14, 2, 10, 80)};
+  for (PlanResult& row : rows) row.solver = "command 0123";
+  rows[0].seconds = 9;
+  rows[1].iterations = 7;
+  constexpr std::size_t iterations = 2;
+  const auto slowest = rows_of(summary_report({.rows = rows_of(rows)}), "slowest");
+  ASSERT_THAT(slowest, SizeIs(2));
+  EXPECT_FALSE(slowest[0].at(iterations).is_known());
+  EXPECT_EQ(slowest[1].at(iterations), Value(7));
+}
+
 TEST(Summary, StatesWhichPlansAveragesCover) {
   const std::vector<PlanResult> rows = five_plans();
   const Report all = summary_report({.rows = rows_of(rows)});

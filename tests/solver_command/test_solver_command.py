@@ -270,9 +270,24 @@ signal.signal(signal.SIGTERM, on_sigterm)"""
             with self.subTest(command):
                 _, log = self.run_command(command, "--overwrite", status=1)
                 self.expect_facts(facts, log.splitlines()[-1])
+                if command.startswith("./"):  # another attempt would fail, too
+                    self.assertEqual(log.count(facts[0]), 1, log)
         for command in ("'mine.py", "''"):
             with self.subTest(command):
                 self.assertIn("--solver-command", self.run_command(command, "--overwrite", status=2)[1])
+
+    def test_resumes_with_another_command_while_no_plan_is_solved(self):
+        (self.folder / "faulty.py").write_text("raise SystemExit(1)", encoding="utf-8")
+        for mistake in ("./absent.py", f"{sys.executable} faulty.py"):
+            with self.subTest(mistake):
+                self.run_command(mistake, "--overwrite", status=1)
+                command = self.program()
+                options = ("run", "--data", "plans", "--out", "out.h5", "--solver-command", command, "--tolerance", "0.001")
+                self.expect_facts(["solver_command"], "".join(self.wallheat(*options, "--resume", "--check")))
+                _, log = self.run_command(command, "--tolerance", "0.001", "--resume")
+                self.expect_facts(["out.h5", "solver_command", mistake, "tolerance"], log)
+                self.assertEqual({row["status"] for row in self.rows().values()}, {"converged"})
+                self.expect_facts(["solver_command"], self.run_command(mistake, "--resume", status=1)[1])
 
     def test_stops_when_the_first_plans_fail_for_the_same_reason(self):
         command = self.program()
@@ -362,7 +377,10 @@ signal.signal(signal.SIGTERM, on_sigterm)"""
     def test_stores_that_convergence_is_unknown(self):
         self.run_command(self.program("field(); reply(done=True)"))
         row = self.rows()["00003"]
-        self.assertEqual((row["status"], row["iterations"]), ("convergence_unknown", 0))
+        self.assertEqual((row["status"], row["iterations"]), ("convergence_unknown", None))
+        line = next(line for line in self.wallheat("list", "out.h5")[0].splitlines() if line.startswith("00003"))
+        self.assertIn(" - ", line)
+        self.assertNotIn("00003", self.wallheat("list", "out.h5", "--where", "iterations < 9")[0])
         self.assertGreater(row["last_delta"], 0)
         self.assertIn("convergence_unknown", self.wallheat("summary", "out.h5")[0])
         self.run_command(self.program("field(); reply(done=True)"), "--resume")
@@ -406,6 +424,13 @@ signal.signal(signal.SIGTERM, on_sigterm)"""
                     iterations = [{plan: row["iterations"] for plan, row in self.rows(file).items()}
                                   for file in ("out.h5", "jacobi.h5")]
                     self.assertEqual(*iterations)
+                    self.wallheat("compare", "out.h5", "jacobi.h5", "--require-equal")
+        self.wallheat("generate", "--out", "heated", "--count", "1", "--size", "32", "--kind", "poisson")
+        for name, command in commands.items():
+            with self.subTest(name, data="heated"):
+                self.wallheat("run", "--data", "heated", "--out", "out.h5", "--overwrite", "--max-attempts", "1",
+                              "--solver-command", command, status=3)
+                self.expect_facts(["heat source"], self.rows()["00001"]["error"])
 
     def test_compare_names_wrong_programs(self):
         if not numpy:

@@ -142,7 +142,7 @@ class StoreTest : public testing::Test {
   std::vector<std::string> resume_with(const TestPlan& plan, std::size_t begin, std::size_t end,
                                        bool finished = true) {
     ResultStore store({file, OpenMode::resume}, plan, {});
-    auto damage = store.damage();
+    auto damage = store.warnings();
     store.store(make_results(plan, begin, end));
     store.close({}, finished);
     return damage;

@@ -248,6 +248,28 @@ TEST_F(ResultStoreTest, KeepsUnusualAttributeValues) {
             "(no error)");
 }
 
+TEST_F(ResultStoreTest, AcceptsOtherSettingsWhileNoPlanIsSolved) {
+  const auto plan = make_plan(2);
+  {
+    ResultStore store({file, OpenMode::create}, plan, {});
+    store.store(std::vector{failure(plan, 0, "the program has ended")});
+  }  // as after a kill
+  auto other = plan;
+  other.settings["tolerance"] = "0.5";
+  {
+    ResultStore store({file, OpenMode::resume}, other, {});
+    EXPECT_THAT(store.warnings(), ElementsAre(Mentions({file.string(), "tolerance", "0.5"})));
+    store.store(make_results(other, 0, 1));
+    store.close({}, true);
+  }
+  EXPECT_EQ(ResultReader(file).settings(), other.settings);
+  expect_contents(file, other, 1);
+  EXPECT_THAT(error_message_of_opening(file, OpenMode::resume, plan), Mentions("tolerance"));
+  damage_row(other, 0);
+  EXPECT_THAT(error_message_of_opening(file, OpenMode::resume, plan), Mentions("tolerance"))
+      << "the damaged row may contain a result";
+}
+
 TEST_F(ResultStoreTest, RejectsInvalidRowsIdsOrTargets) {
   auto plan = make_plan(2);
   ResultStore store({file, OpenMode::create}, plan, {});
