@@ -72,7 +72,7 @@ struct ColumnValue<FixedText<bytes>> {
   NESTED(double, std_temp, statistics.std_temp, deterministic, "°C, population standard deviation of the interior cells") \
   NESTED(double, pct_above, statistics.pct_above, deterministic, "% of interior cells above `above` of /settings")        \
   NESTED(double, pct_below, statistics.pct_below, deterministic, "% of interior cells below `below` of /settings")        \
-  MEMBER(std::int64_t, iterations, 0, deterministic, "number of iterations until the solver stopped; 0: unknown, or the plan is empty")                     \
+  MEMBER(std::int64_t, iterations, 0, deterministic, "number of iterations until the solver stopped; 0: unknown, or the plan is empty") \
   MEMBER(double, last_delta, nan_value, deterministic, "°C, delta of the last iteration")                                 \
   MEMBER(std::int64_t, interior_cells, 0, deterministic, "number of interior cells")                                      \
   MEMBER(std::uint32_t, rows, 0, deterministic, "shape of the grid")                                                      \

@@ -251,9 +251,8 @@ void declare_cell_size(Options& options, double& metres, CellSizeUse use,
     const CommonCellSize common = recorded_cell_size(data, requested);
     if (is_required && !common.difference.empty())
       throw UsageError(
-          fmt::format("--door {} requires --cell-size, because {}; or use a number of "
-                      "cells",
-                      door, common.difference));
+          fmt::format("--door {} requires --cell-size, because {}; or use a number of cells", door,
+                      common.difference));
     metres = common.metres;
   });
 }

@@ -40,7 +40,7 @@ void add_certainty(const PlanResult& result, const Thresholds& thresholds, Repor
   const bool is_known = std::isfinite(result.error_estimate);
   std::string more = is_known ? "" : ", because there were too few iterations";
   if (is_far_from_steady(result))
-    more += fmt::format(": {}", far_from_steady_remark(is_of_solver_command(result)));
+    more += fmt::format(": {}", far_from_steady_remark(is_solver_command(result.solver)));
   report.add_fact("error_estimate", is_estimated ? "error estimate" : "",
                   is_known ? result.error_estimate : nan_value, small_celsius, more);
   if (result.fell_back != 0)
@@ -328,7 +328,8 @@ Report solve_command(Options& options) {
   result.seconds = seconds;
   result.device = solver.device_text();
   result.solver = solver.solver_text();
-  Report report = solution_report(result, solver, shown);
+  const Report facts = solution_report(result, solver, shown);
+  Report report = facts;
   if (rooms) report.add(room_table(result, solver.thresholds, *rooms));
   FieldPicture picture;
   if (!png.empty() || options.was_given("page"))
@@ -338,11 +339,11 @@ Report solve_command(Options& options) {
     write_output(png, picture.draw(plot_format("png", png)));
     report.add_fact("png", "picture", png.string());
   }
-  report.for_page = [result, solver, shown, drawing, figure = picture_on_page(std::move(picture))] {
+  report.for_page = [result, solver, shown, drawing, facts,
+                     figure = picture_on_page(std::move(picture))] {
     Report page;
     page.add(figure);
     page.add(room_page_table(result, solver.thresholds, shown));
-    const Report facts = solution_report(result, solver, shown);
     page.add(table_of_facts(facts, FactsOnPage::results));
     if (drawing) add_drawing(*drawing, result, *solver.door, shown.cell_metres, page);
     page.add(table_of_facts(facts, FactsOnPage::details));

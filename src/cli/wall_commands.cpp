@@ -41,11 +41,13 @@ class LinearPlans {
  public:
   void declare(Options& options);
   /// Declares --cell-size, whose default is that of the drawings of the plans.
-  void declare_cell_size(Options& options, double& metres) const {
-    wallheat::declare_cell_size(options, metres, CellSizeUse::areas_and_doors, data_,
-                                [this] { return requested(*open_plan_source(data_)); });
+  void declare_cell_size(Options& options, double& metres) {
+    wallheat::declare_cell_size(options, metres, CellSizeUse::areas_and_doors, data_, [this] {
+      open();
+      return unique_ids(StringList(ids_));
+    });
   }
-  /// Opens the plan source. Call this after parsing. Throws RunError.
+  /// Opens the plan source, unless it is open. Call this after parsing. Throws RunError.
   void open();
   [[nodiscard]] const std::vector<std::string>& ids() const { return ids_; }
   /// Calls for_each_superposition() for all plans. Reports progress and the plans that cannot be
@@ -54,10 +56,6 @@ class LinearPlans {
                               const SuperpositionCallback& take) const;
 
  private:
-  [[nodiscard]] PlanIds requested(const PlanSource& source) const {
-    return requested_plans(source, ids_, ids_file_, first_);
-  }
-
   std::filesystem::path data_;
   std::vector<std::string> ids_;
   std::filesystem::path ids_file_;
@@ -137,8 +135,9 @@ void LinearPlans::declare(Options& options) {
 }
 
 void LinearPlans::open() {
+  if (source_) return;
   source_ = open_plan_source(data_);
-  const PlanIds plans = requested(*source_);
+  const PlanIds plans = requested_plans(*source_, ids_, ids_file_, first_);
   if (!plans.origin_note.empty()) print_error("{}", escape_control_chars(plans.origin_note));
   ids_ = {plans.ids.begin(), plans.ids.end()};
 }

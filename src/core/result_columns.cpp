@@ -106,12 +106,10 @@ bool has_unknown_error(const PlanResult& result) {
   return is_unproven(result) && std::isnan(result.error_estimate);
 }
 
-bool is_of_solver_command(const PlanResult& result) {
-  return result.solver.starts_with("command ");
-}
+bool is_solver_command(std::string_view solver) { return solver.starts_with("command "); }
 
 std::optional<std::int64_t> known_iterations(const PlanResult& result) {
-  const bool is_unknown = is_of_solver_command(result) && is_solved(result.status) &&
+  const bool is_unknown = is_solver_command(result.solver) && is_solved(result.status) &&
                           result.status != PlanStatus::empty && result.iterations == 0;
   return is_unknown ? std::nullopt : std::optional(result.iterations);
 }

@@ -112,8 +112,8 @@ struct Difference {
 /// checks.
 [[nodiscard]] bool has_unknown_error(const PlanResult& result);
 
-/// Returns true if the program of a solver command has solved the plan, or should have.
-[[nodiscard]] bool is_of_solver_command(const PlanResult& result);
+/// Returns true if the text of PlanResult::solver names a solver command.
+[[nodiscard]] bool is_solver_command(std::string_view solver);
 
 /// Returns the number of iterations; nullopt if the program of a solver command has solved the plan
 /// and did not report it.

@@ -140,7 +140,8 @@ Task next_task(MessageChannel& channel) {
 
 int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_NAME, "wallheat-solver");  // for `top`, which would show a number
+  // Otherwise `top` would show the number of the descriptor through which the program was started.
+  ::prctl(PR_SET_NAME, "wallheat-solver");
   raise_oom_score();
   MessageChannel channel{FileDescriptor(STDIN_FILENO)};
   const auto first = channel.receive();

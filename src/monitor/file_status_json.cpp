@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/program.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "monitor/file_status.hpp"
 #include "store/merge.hpp"
@@ -68,7 +69,7 @@ std::string next_step_text(const FileStatus& status) {
     std::set<ExhaustedResource> resources;
     for (const ShardFileStatus& part : status.parts)
       for (const PlanResult& plan : part.failures) resources.insert(exhausted_resource(plan.error));
-    return failed_plans_advice(resources, first.solver.starts_with("command ")) + ", then " +
+    return failed_plans_advice(resources, is_solver_command(first.solver)) + ", then " +
            resume_text(retry_failed_suffix);
   }
   if (status.is_array() && !status.file.empty())

@@ -160,7 +160,7 @@ void RunMonitor::log_event(const PlanResult& stored) {
         "and initial temperatures (reported once)",
         stored.id, mean, deviation);
   if (is_far_from_steady(stored) && ++far_from_steady_ == 1) {
-    const bool has_solver_command = is_of_solver_command(stored);
+    const bool has_solver_command = is_solver_command(stored.solver);
     far_from_steady_remark_ = far_from_steady_remark(has_solver_command);
     log_.warn("{} {} (reported once)",
               has_solver_command

@@ -238,8 +238,8 @@ struct Event {
   std::int32_t failures = 0;  ///< over all sessions
   float predicted_s = std::numeric_limits<float>::quiet_NaN();
   Bytes encoded_result{};
-  GpuPlanTimes gpu_times{};  ///< of a solved plan
-  double program_start_s = 0;
+  GpuPlanTimes gpu_times{};    ///< of a solved plan
+  double program_start_s = 0;  ///< as in TaskResult
   PlanProgress progress{};
   std::shared_ptr<const WorkerReport> report{};
   std::string reason{};

@@ -464,7 +464,7 @@ Grid<double> heat_source_grid(const FloorPlan& plan) {
 std::string solution_caption(const PlanResult& result) {
   const std::string_view solver = result.solver;
   const std::string_view name =
-      is_of_solver_command(result) ? "the program" : solver.substr(0, solver.find(' '));
+      is_solver_command(result.solver) ? "the program" : solver.substr(0, solver.find(' '));
   if (name == "steady") return "steady state";
   const auto iterations = known_iterations(result);
   return iterations

@@ -412,8 +412,8 @@ Report make_report(const Advice& advice, std::size_t first) {
                           choice.core_hours,
                           choice.gpu_hours,
                           submit_options(choice)});
-  constexpr std::size_t last_column = 1;
-  table.hide_constant_columns(0.0, table.columns.size() - 1 - last_column);
+  constexpr std::size_t gpu_hours_from_end = 2;  // the column before the last
+  table.hide_constant_columns(0.0, table.columns.size() - gpu_hours_from_end);
   add_machines(report, advice.here);
   report.add_note(advice.reason);
   report.add_json_fact("reason", advice.reason);

@@ -40,10 +40,7 @@ struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::str
 
 /// Format of a number in text output. JSON and CSV contain all digits.
 enum class ValueFormat {
-  digits,  ///< `ValueStyle::digits` significant digits
-  /// The fewest digits from which the same number is read again, as Python prints it. No command
-  /// uses it, but JSON output of earlier versions does.
-  round_trip,
+  digits,    ///< `ValueStyle::digits` significant digits
   decimals,  ///< `ValueStyle::digits` decimals
   seconds,   ///< see seconds_text()
   duration,  ///< "3 min 20 s"

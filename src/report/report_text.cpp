@@ -32,8 +32,6 @@ std::string number_text(double number, const ValueStyle& style) {
   switch (style.form) {
     case ValueFormat::digits:
       return rounded_text(number, std::chars_format::general, style.digits);
-    case ValueFormat::round_trip:
-      return format_repr(number);
     case ValueFormat::decimals:
       return rounded_text(number, std::chars_format::fixed, style.digits);
     case ValueFormat::seconds:

@@ -55,7 +55,7 @@ std::string reason_of(const PlanResult& row, const ShardFileStatus& part) {
       return (part.is_running() ? "runs or waits to run again " : "has no result ") + starts +
              error;
     case PlanStatus::max_iterations:
-      if (is_of_solver_command(row))
+      if (is_solver_command(row.solver))
         return fmt::format(
             "the program reported that the iteration has not converged; delta is {:.3g} °C; raise "
             "--max-iterations",

@@ -70,7 +70,6 @@ struct Summary {
   ThresholdCounts halves;                ///< plans with at least half of their cells above or below
   ThresholdCounts cells;                 ///< interior cells
   std::string solver;                    ///< name and version; the first if they differ
-  bool has_solver_command = false;       ///< a program of the user has solved plans
   double largest_error_bound = 0;        ///< °C; NaN unless all have a bound
   std::size_t fell_back = 0;             ///< plans of fastforward that got the exact iteration
   std::uint64_t uncertain_cells = 0;     ///< closer to a threshold than the error bound
@@ -147,7 +146,6 @@ void Summary::count_answer(const PlanResult& row) {
                       row.device, row.host};
   });
   if (solver.empty()) solver = row.solver;
-  has_solver_command = has_solver_command || is_of_solver_command(row);
   // True if all plans so far have an error bound.
   const bool are_proven = !std::isnan(largest_error_bound);
   if (are_proven && !(row.error_bound <= largest_error_bound))
@@ -255,10 +253,14 @@ void add_areas(const Summary& summary, const SummaryInput& of, Report& report) {
   }
 }
 
+/// Returns the solver command of the file; an empty string if a built-in solver solved the plans.
+std::string solver_command_of(const SummaryInput& of) {
+  return of.reader ? text_in(of.reader->settings(), "solver_command", "") : std::string();
+}
+
 /// Adds the solver, and the error bounds and estimates.
 void add_solver(const Summary& summary, const SummaryInput& of, Report& report) {
-  const std::string command =
-      of.reader ? text_in(of.reader->settings(), "solver_command", "") : std::string();
+  const std::string command = solver_command_of(of);
   report.add_fact("solver", summary.solver.empty() ? "" : "solver", summary.solver, {},
                   command.empty() ? "" : ": " + escape_control_chars(command));
   const double bound = summary.means.empty() ? nan_value : summary.largest_error_bound;
@@ -270,7 +272,7 @@ void add_solver(const Summary& summary, const SummaryInput& of, Report& report) 
   };
   add("largest_error_estimate", "largest error estimate", summary.largest_error_estimate,
       {ValueFormat::digits, 2, "°C"});
-  const bool has_command = summary.has_solver_command;
+  const bool has_command = is_solver_command(summary.solver);
   add("far_from_steady", has_command ? "fields to check" : "stopped early", summary.far_from_steady,
       {.unit = pluralize(summary.far_from_steady, "plan")},
       std::string(", ") + far_from_steady_remark(has_command));
@@ -394,7 +396,7 @@ void add_failures(const Summary& summary, const SummaryInput& of, Report& report
                            fmt::format("{}", fmt::join(cause.ids, ", ")),
                            fmt::format("wallheat solve {} --data PLANS", cause.ids.front())});
   if (summary.failed.empty() || of.file.empty()) return;
-  const bool has_solver_command = of.reader && of.reader->settings().contains("solver_command");
+  const bool has_solver_command = !solver_command_of(of).empty();
   report.add_note("To retry all of them after fixing their input: " + resume_command(of.file) +
                   retry_failed_suffix +
                   (has_solver_command ? " --solver-command COMMAND --allow-changed-solver" : ""));

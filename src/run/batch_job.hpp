@@ -11,7 +11,8 @@
 namespace wallheat {
 
 /// The job of Slurm or LSF that this process belongs to, as the environment describes it. Asks the
-/// scheduler at most once, for what the environment variables do not determine. Not thread-safe.
+/// scheduler at most once, about facts that the environment variables do not determine. Not
+/// thread-safe.
 class BatchJob {
  public:
   using TimePoint = std::chrono::system_clock::time_point;

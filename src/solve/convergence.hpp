@@ -102,6 +102,9 @@ inline constexpr double jump_uncertainty = 4e-11;
 /// Trivially copyable; gives the same bits on host and device.
 class Convergence {
  public:
+  /// Number of sweeps up to the first convergence check, unless set_next_check() changes it.
+  static constexpr std::int64_t first_check_interval = 16;
+
   Convergence() = default;
   /// `initial_magnitude` is the largest magnitude in the initial field, in °C.
   WALLHEAT_HOST_DEVICE Convergence(double tolerance, std::int64_t max_iterations,
@@ -192,7 +195,7 @@ class Convergence {
   ErrorEstimator estimate_;
   /// Delta at the end of the last interval that was not a replay.
   double last_interval_delta_ = std::numeric_limits<double>::quiet_NaN();
-  std::int64_t check_interval_ = 16;
+  std::int64_t check_interval_ = first_check_interval;
   std::int64_t replay_sweeps_ = 0;  ///< sweeps still to be replayed, each with a convergence check
 };
 
