@@ -347,6 +347,9 @@ std::string CommandProcess::receive() {
 void CommandProcess::put(std::string line) {
   {
     const std::scoped_lock lock(mutex_);
+    // After a violation of the protocol, such as the start of a line that is too long, nothing that
+    // follows is a reply.
+    if (!end_reason_.empty()) return;
     // A program may send progress faster than it is taken; only the latest counts.
     const auto is_progress = [](const std::string& each) {
       return each.find("\"progress\"") != std::string::npos &&
@@ -356,7 +359,7 @@ void CommandProcess::put(std::string line) {
       replies_.back() = std::move(line);
     else if (replies_.size() < max_waiting_replies)
       replies_.push_back(std::move(line));
-    else if (end_reason_.empty())
+    else
       end_reason_ = "sent replies without requests";
   }
   changed_.notify_all();
