@@ -28,6 +28,15 @@ double quantity_in(const RowColumn& column, const PlanResult& row) {
   return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
+/// Returns true if the statuses of a plan in two files contradict each other. A program of the user
+/// need not report whether it has converged; then its status contradicts no other one of a solved
+/// plan.
+bool statuses_differ(PlanStatus a, PlanStatus b) {
+  const bool is_one_unknown =
+      a == PlanStatus::convergence_unknown || b == PlanStatus::convergence_unknown;
+  return a != b && !(is_one_unknown && is_solved(a) && is_solved(b));
+}
+
 /// Returns the settings, versions and devices with which a file was solved.
 std::map<std::string, std::string> facts_of(const ResultReader& reader) {
   std::map<std::string, std::string> facts = reader.settings();
@@ -162,7 +171,7 @@ std::vector<CommonPlan> common_plans(const ResultSet& first, const ResultSet& se
     if (!row) continue;
     const PlanStatus b = in_second.statuses[*row];
     if (is_solved(a) && is_solved(b)) plans.emplace_back(i, *row);
-    if (a != b && found.has_settings)
+    if (statuses_differ(a, b) && found.has_settings)
       found.mismatches.push_back(
           {status, id, std::string(to_string(a)), std::string(to_string(b))});
   }
@@ -263,8 +272,13 @@ Comparison compare(const ResultSet& first, const ResultSet& second) {
     const PlanResult b = second.row(plans[i].second);
     bool same = true;
     for (std::size_t c = 0; c < columns.size(); ++c) {
+      const double value_a = quantity_in(columns[c], a);
+      const double value_b = quantity_in(columns[c], b);
+      // A program of the user need not report its iterations.
+      if (columns[c].head.key == "iterations" && std::isnan(value_a) != std::isnan(value_b))
+        continue;
       Distance distance;
-      distance.add(quantity_in(columns[c], a), quantity_in(columns[c], b));
+      distance.add(value_a, value_b);
       add_distance(distance, a.id, found.columns[c]);
       same = same && distance.same;
     }
@@ -274,7 +288,7 @@ Comparison compare(const ResultSet& first, const ResultSet& second) {
       same = same && distance->same;
     }
     if (found.has_settings) {
-      same = same && a.status == b.status && a.input_hash == b.input_hash;
+      same = same && !statuses_differ(a.status, b.status) && a.input_hash == b.input_hash;
       if (a.input_hash != b.input_hash)
         found.mismatches.push_back({Comparison::Kind::floor_plan, a.id});
     }

@@ -391,12 +391,15 @@ void add_failures(const Summary& summary, const SummaryInput& of, Report& report
       "failures",
       "failed plans",
       {{"plans", "plans"}, {"cause", "cause"}, {"ids", "such as"}, {"again", "to retry one"}}});
+  const bool has_solver_command = !solver_command_of(of).empty();
+  const char* const retry =
+      has_solver_command ? "wallheat run {} --data PLANS --out retry.h5 --solver-command COMMAND"
+                         : "wallheat solve {} --data PLANS";
   for (const auto& [text, cause] : summary.causes)
     causes.rows.push_back({cause.plans, cause.plans == 1 ? cause.error : text,
                            fmt::format("{}", fmt::join(cause.ids, ", ")),
-                           fmt::format("wallheat solve {} --data PLANS", cause.ids.front())});
+                           fmt::format(fmt::runtime(retry), cause.ids.front())});
   if (summary.failed.empty() || of.file.empty()) return;
-  const bool has_solver_command = !solver_command_of(of).empty();
   report.add_note("To retry all of them after fixing their input: " + resume_command(of.file) +
                   retry_failed_suffix +
                   (has_solver_command ? " --solver-command COMMAND --allow-changed-solver" : ""));

@@ -66,6 +66,8 @@ class CompareFilesTest : public testing::Test {
   }
   static inline const Attributes jacobi_{
       {"solver", "jacobi"}, {"tolerance", "0.0001"}, {"above", "18.0"}, {"below", "15.0"}};
+  static inline const Attributes command_{
+      {"solver", "command"}, {"above", "18.0"}, {"below", "15.0"}};
   TemporaryDirectory directory_;
 };
 
@@ -140,12 +142,19 @@ TEST_F(CompareFilesTest, ComparesCommonColumnsOfTwoSolvers) {
   EXPECT_TRUE(found.equal()) << "in all that can be compared";
   PlanResult of_program = solved_with("a", 12);
   of_program.last_delta = 1e-5;
-  const Comparison with_program =
-      compared({solved_with("a", 12)}, {of_program},
-               {{"solver", "command"}, {"above", "18.0"}, {"below", "15.0"}});
+  const Comparison with_program = compared({solved_with("a", 12)}, {of_program}, command_);
   EXPECT_THAT(with_program.skipped_columns, Contains("last_delta"));
   EXPECT_THAT(with_program.skipped_columns, Not(Contains("iterations")));
   EXPECT_TRUE(with_program.equal());
+  PlanResult unreported = of_program;
+  unreported.status = PlanStatus::convergence_unknown;
+  unreported.solver = "command 0123";
+  unreported.iterations = 0;
+  const Comparison with_unknown = compared({solved_with("a", 12)}, {unreported}, command_);
+  EXPECT_TRUE(with_unknown.equal()) << "unknown iterations and convergence contradict nothing";
+  PlanResult failed = unreported;
+  failed.status = PlanStatus::failed;
+  EXPECT_EQ(compared({unreported}, {failed}, command_).count(Comparison::Kind::status), 1U);
   const Comparison of_one = compared({solved_with("a", 12)}, {steady});
   EXPECT_THAT(of_one.skipped_columns, IsEmpty());
   EXPECT_FALSE(of_one.equal());
