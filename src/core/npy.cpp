@@ -172,18 +172,24 @@ Grid<Cell> converted(const NamedBytes& file, const Header& header, Convert conve
                  std::to_string(cell % header.shape.cols) + " " + cause);
 }
 
-std::string file_of(const char* dtype, GridShape shape, std::span<const std::byte> cells) {
+std::string header_of(const char* dtype, std::size_t rows, std::size_t cols) {
   std::string text = std::string("{'descr': '") + dtype + "', 'fortran_order': False, 'shape': (" +
-                     std::to_string(shape.rows) + ", " + std::to_string(shape.cols) + "), }";
+                     std::to_string(rows) + ", " + std::to_string(cols) + "), }";
   constexpr std::size_t prefix = 10;
   text.append(63 - (prefix + text.size()) % 64, ' ');  // data begin at a multiple of 64 bytes
   text += '\n';
-  std::string file(magic);
-  file.reserve(prefix + text.size() + cells.size());
-  file +=
+  std::string bytes(magic);
+  bytes +=
       {'\x01', '\0', static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
-  file += text;
-  return file.append(reinterpret_cast<const char*>(cells.data()), cells.size());
+  return bytes + text;
+}
+
+template <class Cell>
+std::string file_of(const Grid<Cell>& grid) {
+  const auto items = std::as_bytes(std::span(grid.cells));
+  std::string file = header_bytes(grid);
+  file.reserve(file.size() + items.size());
+  return file.append(reinterpret_cast<const char*>(items.data()), items.size());
 }
 
 }  // namespace
@@ -210,6 +216,17 @@ Grid<double> read_float(const NamedBytes& file) {
     fail(file.name, "has dtype '" + header.dtype +
                         "', but the domain must be float64 ('<f8'), float32 or integers, "
                         "little-endian; save it with .astype('<f8')");
+  return grid;
+}
+
+Grid<double> read_float(const std::string& name, const InputFile& file) {
+  const auto start = file.read_range(0, std::min<std::uint64_t>(file.size(), prefix_size));
+  const Header header = header_in(name, start, file.size());
+  if (header.dtype != "<f8" || header.fortran_order)
+    return read_float({name, file.read_range(0, file.size())});
+  expect_items_of(sizeof(double), name, header, file.size());
+  Grid<double> grid(header.shape.rows, header.shape.cols);
+  file.read_at(header.size, std::as_writable_bytes(std::span(grid.cells)));
   return grid;
 }
 
@@ -256,12 +273,16 @@ void require_max_cells(std::size_t max_cells, const std::string& name, std::uint
     fail(name, "has more than " + std::to_string(max_cells) + " cells");
 }
 
-std::string to_bytes(const Grid<double>& grid) {
-  return file_of("<f8", {grid.rows, grid.cols}, std::as_bytes(std::span(grid.cells)));
+std::string header_bytes(const Grid<double>& grid) {
+  return header_of("<f8", grid.rows, grid.cols);
 }
 
-std::string to_bytes(const Grid<std::uint8_t>& mask) {
-  return file_of("|b1", {mask.rows, mask.cols}, std::as_bytes(std::span(mask.cells)));
+std::string header_bytes(const Grid<std::uint8_t>& mask) {
+  return header_of("|b1", mask.rows, mask.cols);
 }
+
+std::string to_bytes(const Grid<double>& grid) { return file_of(grid); }
+
+std::string to_bytes(const Grid<std::uint8_t>& mask) { return file_of(mask); }
 
 }  // namespace wallheat::npy

@@ -19,6 +19,9 @@ namespace wallheat::npy {
 /// Returns an array of float64, float32 or integers, in C or Fortran order, as float64. Each
 /// integer must be representable as float64.
 [[nodiscard]] Grid<double> read_float(const NamedBytes& file);
+/// The same for an open file, which is called `name` in messages. Reads float64 in C order without
+/// a copy.
+[[nodiscard]] Grid<double> read_float(const std::string& name, const InputFile& file);
 
 /// Returns a mask of 0 and 1. In bool and uint8, every value other than 0 becomes 1; numbers of
 /// other types must be 0 or 1. Throws InputError if there are more than `max_cells` cells.
@@ -38,6 +41,10 @@ void require_max_cells(std::size_t max_cells, const std::string& name, std::uint
 /// Return an NPY file of format 1.0 in C order, with dtype float64, or bool for a mask.
 [[nodiscard]] std::string to_bytes(const Grid<double>& grid);
 [[nodiscard]] std::string to_bytes(const Grid<std::uint8_t>& mask);
+
+/// Returns the part of such a file that precedes the items.
+[[nodiscard]] std::string header_bytes(const Grid<double>& grid);
+[[nodiscard]] std::string header_bytes(const Grid<std::uint8_t>& mask);
 
 /// Magic bytes of an NPY file.
 inline constexpr std::string_view magic = "\x93NUMPY";

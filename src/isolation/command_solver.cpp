@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -71,6 +72,14 @@ Grid<double> without_ring(const Grid<double>& field) {
 
 /// Throws CommandFailure if a fixed cell has another value than in the plan.
 void require_fixed_cells(const FloorPlan& plan, const Grid<double>& field) {
+  // Most programs change no bit, and to find that out needs no branch per cell.
+  std::uint64_t differing_bits = 0;
+  for (std::size_t cell = 0; cell < field.cells.size(); ++cell) {
+    const std::uint64_t is_fixed = plan.interior.cells[cell] == 0 ? ~std::uint64_t{0} : 0;
+    differing_bits |= is_fixed & (std::bit_cast<std::uint64_t>(field.cells[cell]) ^
+                                  std::bit_cast<std::uint64_t>(plan.domain.cells[cell]));
+  }
+  if (differing_bits == 0) return;
   for (std::size_t cell = 0; cell < field.cells.size(); ++cell) {
     if (plan.interior.cells[cell] != 0 || field.cells[cell] == plan.domain.cells[cell]) continue;
     throw CommandFailure(fmt::format(
@@ -120,13 +129,19 @@ std::filesystem::path CommandSolver::field_path() const {
 
 void CommandSolver::write_arrays(const FloorPlan& plan) {
   try {
-    for (const auto& [file, bytes] : encode_plan_files(plan)) {
+    const auto write = [&](PlanFile which, const auto& grid) {
       // Without O_TRUNC, because a file that is emptied loses its memory, and gets it back slowly.
-      const File array(plan_file(process_->folder(), plan_name, file), O_WRONLY | O_CREAT);
-      array.write_at(0, std::as_bytes(std::span(bytes)));
-      if (::ftruncate(array.fd(), static_cast<off_t>(bytes.size())) != 0)
-        throw_system_error(array.path(), "be truncated", errno);
-    }
+      const File file(plan_file(process_->folder(), plan_name, which), O_WRONLY | O_CREAT);
+      const std::string header = npy::header_bytes(grid);
+      const auto items = std::as_bytes(std::span(grid.cells));
+      file.write_at(0, std::as_bytes(std::span(header)));
+      file.write_at(header.size(), items);
+      if (::ftruncate(file.fd(), static_cast<off_t>(header.size() + items.size())) != 0)
+        throw_system_error(file.path(), "be truncated", errno);
+    };
+    write(PlanFile::domain, plan.domain);
+    write(PlanFile::interior, plan.interior);
+    if (plan.has_heat_source()) write(PlanFile::source, plan.source);
     remove_file(field_path());
     ++request_number_;
   } catch (const RunError& error) {
@@ -214,7 +229,7 @@ Grid<double> CommandSolver::read_field(const FloorPlan& plan) const {
       throw CommandFailure(
           fmt::format("the program wrote a field of {} bytes for a plan of {} x {} cells",
                       file.size(), shape.rows, shape.cols));
-    field = npy::read_float({field_name, file.read_range(0, file.size())});
+    field = npy::read_float(field_name, file);
     require_finite_values(field, field_name);
   } catch (const InputSystemError&) {
     throw;

@@ -14,8 +14,8 @@ TEST(CommandProcessTest, TakesNoReplyFromWhatFollowsTooLongLine) {
   const TemporaryDirectory directory;
   const std::string fifo = directory / "fifo";
   ASSERT_EQ(::mkfifo(fifo.c_str(), S_IRUSR | S_IWUSR), 0);
-  // The last two lines fill the pipe twice, so everything before them has been read when the program
-  // opens the FIFO.
+  // The last two lines fill the pipe twice, so everything before them has been read when the
+  // program opens the FIFO.
   CommandProcess process({{"sh", "-c",
                            "echo '{\"ready\": true}'\n"
                            "line() { head -c \"$1\" /dev/zero | tr '\\0' x; }\n"

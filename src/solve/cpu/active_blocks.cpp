@@ -41,8 +41,12 @@ void ActiveBlocks::assign(const Grid<std::uint8_t>& interior, const SweepKernels
     for (std::size_t col = 0; col < interior.cols; col += block_width_) {
       const std::size_t width = std::min(block_width_, interior.cols - col);
       unsigned mask = 0;
+      const auto add = [&](std::size_t cell) {
+        mask |= (cells[col + columns_[cell]] != 0 ? 1U : 0U) << cell;
+      };
+      // All blocks but the last one of a row need no branch per cell.
       for (std::size_t cell = 0; cell < block_width_; ++cell)
-        if (columns_[cell] < width && cells[col + columns_[cell]] != 0) mask |= 1U << cell;
+        if (width == block_width_ || columns_[cell] < width) add(cell);
       masks_(row + ring_, 1 + col / block_width_) = static_cast<std::uint16_t>(mask);
     }
   }
