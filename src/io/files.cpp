@@ -1,17 +1,17 @@
 #include "io/files.hpp"
 
+#include <dirent.h>
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
-#include <random>
+#include <memory>
 #include <system_error>
 #include <utility>
 
@@ -23,7 +23,7 @@ namespace wallheat {
 namespace {
 
 constexpr std::string_view temporary_ending = ".new-";
-constexpr std::size_t random_digits = 16;
+constexpr int random_digits = 16;
 
 [[noreturn]] void refuse_kind(const std::filesystem::path& file, mode_t mode) {
   const char* kind = S_ISLNK(mode)    ? "a link"
@@ -127,17 +127,19 @@ std::optional<struct stat> stat_if_exists(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-std::vector<std::string> names_in(const std::filesystem::path& directory) {
+std::vector<std::string> names_starting_with(const std::filesystem::path& path) {
+  const std::filesystem::path directory = path.has_parent_path() ? path.parent_path() : ".";
+  const std::string start = path.filename();
   std::vector<std::string> names;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(directory, error);
-  const bool is_absent = error == std::errc::no_such_file_or_directory ||
-                         error == std::errc::not_a_directory ||
-                         error == std::errc::permission_denied;
-  if (is_absent) return names;
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error))
-    names.push_back(entry->path().filename().string());
-  if (error) throw_system_error(directory, "be listed", error.value());
+  const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(directory.c_str()), ::closedir);
+  if (!listing && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) return names;
+  while (listing) {
+    errno = 0;  // readdir() returns null at the end, too
+    const dirent* const entry = ::readdir(listing.get());
+    if (entry == nullptr) break;
+    if (std::string_view(entry->d_name).starts_with(start)) names.emplace_back(entry->d_name);
+  }
+  if (errno != 0) throw_system_error(directory, "be listed", errno);
   return names;
 }
 
@@ -186,13 +188,15 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
   sync_directory_of(to);
 }
 
+std::uint64_t random_number() {
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number)
+    throw SystemError("the kernel returns no random number: " + system_error_text(errno), errno);
+  return number;
+}
+
 std::filesystem::path new_temporary_path(std::filesystem::path file) {
-  std::random_device random;
-  const std::uint64_t high = random();
-  std::array<char, random_digits + 1> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx",
-                static_cast<unsigned long long>(high << 32 | random()));
-  return file += std::string(temporary_ending) + digits.data();
+  return file += fmt::format("{}{:0{}x}", temporary_ending, random_number(), random_digits);
 }
 
 bool is_temporary_name(const std::string& name, const std::filesystem::path& file) {
@@ -203,7 +207,7 @@ bool is_temporary_name(const std::string& name, const std::filesystem::path& fil
 
 bool remove_temporary_files(const std::filesystem::path& file) {
   bool has_removed = false;
-  for (const std::string& name : names_in(file.parent_path())) {
+  for (const std::string& name : names_starting_with(file)) {
     const std::filesystem::path path = file.parent_path() / name;
     std::error_code vanished;
     if (is_temporary_name(name, file) && std::filesystem::is_regular_file(path, vanished))

@@ -81,9 +81,10 @@ class File {
   return stat_if_exists(file).has_value();
 }
 
-/// Returns the names of the files in a directory. Returns an empty list if the directory does not
-/// exist, or if the user may not list it.
-[[nodiscard]] std::vector<std::string> names_in(const std::filesystem::path& directory);
+/// Returns the names of the files next to `path` that begin with the file name of `path`, which may
+/// be its own. Returns an empty list if the directory does not exist, or if the user may not list
+/// it. A directory may contain a million plans, so other names cost no memory.
+[[nodiscard]] std::vector<std::string> names_starting_with(const std::filesystem::path& path);
 
 /// Copies mode, owner and group of the file `old` to the open file `file`, which is going to
 /// replace it. Does nothing if `old` does not exist. If the group cannot be set, the group's
@@ -102,6 +103,10 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
 
 // A file that is replaced atomically is written under a temporary name first. The name ends with a
 // random number of 16 hexadecimal digits, so that no file of the user has it.
+
+/// Returns a random number from the kernel. std::random_device asks the processor what it supports
+/// each time, which is slow in a virtual machine.
+[[nodiscard]] std::uint64_t random_number();
 
 /// Returns a new temporary name. Create the file with O_EXCL.
 [[nodiscard]] std::filesystem::path new_temporary_path(std::filesystem::path file);

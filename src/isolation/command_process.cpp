@@ -204,7 +204,7 @@ std::pair<FileDescriptor, FileDescriptor> make_pipe(bool this_process_reads) {
 /// Removes the folders of killed slots whose supervisors were killed, too.
 void remove_stale_folders() {
   const std::filesystem::path parent = std::filesystem::path(slot_folder).parent_path();
-  for (const std::string& name : names_in(parent)) {
+  for (const std::string& name : names_starting_with(slot_folder)) {
     if (!is_temporary_name(name, slot_folder)) continue;
     const std::filesystem::path path = parent / name;
     const auto info = stat_if_exists(path);

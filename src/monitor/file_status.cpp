@@ -165,7 +165,7 @@ PlanCounts counts_of(const ResultReader& reader) {
 std::vector<Shard> shards_next_to(const fs::path& whole) {
   const fs::path path = result_path(whole);
   std::set<std::pair<std::size_t, std::size_t>> found;  // count and number of each shard
-  for (const std::string& name : names_in(path.parent_path()))
+  for (const std::string& name : names_starting_with(path.parent_path() / path.stem()))
     if (const auto shard = shard_in_name(name, path)) found.emplace(shard->count, shard->number);
   std::vector<Shard> shards;
   for (const auto& [count, number] : found) shards.push_back({number, count});

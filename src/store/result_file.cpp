@@ -4,10 +4,10 @@
 #include <array>
 #include <cstddef>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include "io/deflate.hpp"
+#include "io/files.hpp"
 #include "store/result_path.hpp"
 
 namespace wallheat::store {
@@ -63,9 +63,7 @@ std::string field_name(std::string_view id) {
 }
 
 FileId new_file_id() {
-  std::random_device random;
-  const FileId high = random();
-  return (high << 32 | random()) | 1;  // never 0
+  return random_number() | 1;  // never 0
 }
 
 std::string differences(const FileHeader& first, const std::string& a, const FileHeader& second,

@@ -45,7 +45,7 @@ fs::path result_path(const fs::path& file) {
 
 std::vector<std::size_t> journal_numbers(const fs::path& path) {
   std::vector<std::size_t> numbers;
-  for (const std::string& name : names_in(path.parent_path()))
+  for (const std::string& name : names_starting_with(path))
     if (const auto number = journal_number(name, path)) numbers.push_back(*number);
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());

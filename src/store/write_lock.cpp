@@ -124,7 +124,7 @@ FileTime modification_time(const struct stat& info) {
 /// journals, and the new file of a compaction. 0 if none of them exists.
 FileTime last_activity(const fs::path& file) {
   std::vector<fs::path> files{lock_path(file), status_path(file)};
-  for (const std::string& name : names_in(file.parent_path()))
+  for (const std::string& name : names_starting_with(file))
     if (may_be_journal(name, file) || is_temporary_name(name, file))
       files.push_back(file.parent_path() / name);
   FileTime newest{0};
