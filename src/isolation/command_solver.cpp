@@ -20,7 +20,6 @@
 #include "io/files.hpp"
 #include "io/process_setup.hpp"
 #include "solve/convergence.hpp"
-#include "solve/cpu/jacobi.hpp"
 #include "solve/isa.hpp"
 #include "solve/norms.hpp"
 #include "view/json.hpp"
@@ -88,30 +87,26 @@ void require_fixed_cells(const FloorPlan& plan, const Grid<double>& field) {
   }
 }
 
+/// Number of Jacobi iterations over which the decay of delta is measured.
+constexpr std::int64_t decay_iterations = 16;
+
 /// Computes the delta of a Jacobi iteration from the field of the solution, and from the decay of
-/// delta over some further iterations an error estimate. `jacobi` makes its first convergence check
-/// in the first sweep.
-void judge(const FloorPlan& plan, const SolveParameters& limits, Solver& jacobi,
+/// delta over some further iterations an error estimate.
+void judge(const FloorPlan& plan, const SolveParameters& limits, const DeltaDecay& decay,
            Solution& solution) {
-  constexpr std::int64_t further_iterations = 16;
-  SolveParameters some = limits;
-  some.tolerance = 0;
-  some.max_iterations = 1 + further_iterations;
   FloorPlan continued{std::move(solution.field), plan.interior, plan.source};
-  const auto take_first = [&](std::int64_t iterations, double delta) {
-    if (iterations == 1) solution.last_delta = delta;
-  };
-  const double later_delta = jacobi.solve(continued, some, {{}, take_first})->last_delta;
+  const auto [delta, later_delta] = decay(continued, limits);
   solution.field = std::move(continued.domain);
+  solution.last_delta = delta;
   solution.error_estimate = per_cell_estimate(
-      solution.last_delta + estimate_error(solution.last_delta, later_delta, -further_iterations),
-      plan, limits.norm);
+      delta + estimate_error(delta, later_delta, -decay_iterations), plan, limits.norm);
 }
 
 }  // namespace
 
 CommandSolver::CommandSolver(const SolverOptions& options, CommandLaunch launch)
-    : launch_(std::move(launch)), jacobi_(make_jacobi_solver(kernels_for(options.isa).sweeps, 1)) {
+    : launch_(std::move(launch)),
+      decay_(make_delta_decay(kernels_for(options.isa).sweeps, decay_iterations)) {
   launch_.words = options.command.words;
   start();
 }
@@ -166,7 +161,7 @@ std::optional<Solution> CommandSolver::solve(const FloorPlan& plan, const SolveP
     times_.solve_s = seconds_since(request);
     const auto reply = std::chrono::steady_clock::now();
     solution.field = read_field(plan);
-    judge(plan, limits, *jacobi_, solution);
+    judge(plan, limits, decay_, solution);
     times_.judge_s = seconds_since(reply);
     return solution;
   } catch (const BrokenProgram&) {

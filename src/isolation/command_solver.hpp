@@ -7,6 +7,7 @@
 #include <string>
 
 #include "isolation/command_process.hpp"
+#include "solve/cpu/jacobi.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/solver.hpp"
 
@@ -48,7 +49,7 @@ class CommandSolver : public Solver {
   [[nodiscard]] std::filesystem::path field_path() const;
 
   CommandLaunch launch_;
-  std::unique_ptr<Solver> jacobi_;  // for steps from the field that the program returns
+  DeltaDecay decay_;  // from the field that the program returns
   std::string id_;
   std::uint64_t request_number_ = 0;
   Times times_;

@@ -102,9 +102,6 @@ inline constexpr double jump_uncertainty = 4e-11;
 /// Trivially copyable; gives the same bits on host and device.
 class Convergence {
  public:
-  /// Number of sweeps up to the first convergence check, unless set_next_check() changes it.
-  static constexpr std::int64_t first_check_interval = 16;
-
   Convergence() = default;
   /// `initial_magnitude` is the largest magnitude in the initial field, in °C.
   WALLHEAT_HOST_DEVICE Convergence(double tolerance, std::int64_t max_iterations,
@@ -138,10 +135,6 @@ class Convergence {
     const std::int64_t remaining = max_iterations_ - iterations_;
     return even_or_one(check_interval_ < remaining ? check_interval_ : remaining);
   }
-
-  /// Sets sweeps_to_next_check() to `sweeps`, which must be 1 or an even number, as far as the
-  /// limit of iterations permits.
-  WALLHEAT_HOST_DEVICE void set_next_check(std::int64_t sweeps) { check_interval_ = sweeps; }
 
   /// Records that sweeps_to_next_check() sweeps were made, the last of them with this delta, in °C.
   /// Returns false if an earlier one of them may have converged: then they do not count, and the
@@ -195,7 +188,7 @@ class Convergence {
   ErrorEstimator estimate_;
   /// Delta at the end of the last interval that was not a replay.
   double last_interval_delta_ = std::numeric_limits<double>::quiet_NaN();
-  std::int64_t check_interval_ = first_check_interval;
+  std::int64_t check_interval_ = 16;  // before the first check
   std::int64_t replay_sweeps_ = 0;  ///< sweeps still to be replayed, each with a convergence check
 };
 
