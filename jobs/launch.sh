@@ -143,7 +143,7 @@ read_status
 last_heartbeat=$heartbeat run_before=$run closed='' last_change=$SECONDS timeout_s=$((2 * heartbeat_timeout_s))
 exec {clock}<> <(:) {start_error}<> <(:)
 exec {messages}> >(filter_messages)
-filter_pid=$! with_parent=(setpriv --pdeathsig TERM)  # mpirun receives SIGTERM if this script is killed
+with_parent=(setpriv --pdeathsig TERM)  # mpirun receives SIGTERM if this script is killed
 "${with_parent[@]}" true 2> /dev/null || with_parent=()
 set -m  # starts mpirun in a separate process group: only this script receives Ctrl-C, and passes it on
 PATH=$here:$PATH "${with_parent[@]}" "${launcher[@]}" "$@" < /dev/null 2>&"$messages" {messages}>&- &
@@ -153,8 +153,8 @@ set +m
 exec {messages}>&-
 
 is_running() { kill -0 "$pid" 2> /dev/null; }
-# Sleeps for 0.2 s without a child process: bash loses a Ctrl-C that comes while it waits for a program.
-pause() { read -rt 0.2 -u "$clock"; }
+# Sleeps for $1 s (default: 0.2) without a child process: bash loses a Ctrl-C that comes while it waits for a program.
+pause() { read -rt "${1:-0.2}" -u "$clock"; }
 # Waits up to $1 s; returns true if mpirun has ended.
 ends_within() { for ((i = 0; i < 5 * $1; ++i)); do is_running || return 0; pause; done; ! is_running; }
 # Returns true if mpirun has no child process: the ranks of this host and the connections to other hosts have ended.
@@ -198,12 +198,12 @@ if is_own "$folder" && is_own "$folder/pid.$pid"; then
   remove_own "$folder/pid.$pid"
 fi
 remove_own "${TMPDIR:-/tmp}"/pmix-gds-shmem.*."$pid"  # PMIx 5, of Ubuntu 24.04, leaves them if a rank was killed
-for _ in {1..5}; do kill -0 "$filter_pid" 2> /dev/null || break; pause; done  # until all messages of mpirun are printed
+# Waits until all messages of mpirun are printed, but not forever: a process that outlives mpirun may keep the pipe open.
+IFS= read -rt 10 -u "$start_error" error || error=''
 
 # The status of mpirun is 0 even if all ranks have failed.
 read_status
 if [ -z "$run" ] || [ "$run" = "$run_before" ]; then
-  IFS= read -rt 0.2 -u "$start_error" error || error=''
   if [ -n "$stop_requested_at" ]; then
     log "stopped by a signal before the run recorded an exit status in $result_file.status; if the time limit was too" \
       "short, raise it and use --resume"
@@ -213,9 +213,18 @@ if [ -z "$run" ] || [ "$run" = "$run_before" ]; then
 fi
 [ "$run_status" != 75 ] || log "stopped early with plans left to solve; resume with --resume"
 [ -z "$run_status" ] || exit "$run_status"
-# If another process writes the file, the status file belongs to its run.
-[ "$("${program[@]}" status --print-state "$result_file" 2> /dev/null)" != running ] ||
-  { log "another run is writing $result_file"; exit 1; }
+# If another process writes the file, the status file belongs to its run, and its heartbeats continue. The state of a run
+# that was killed may remain 'running' for a while, too: until the kernel has released its lock and, if rank 0 was on
+# another host, until the status file is 30 s old.
+last_heartbeat=$heartbeat killed_at=$SECONDS
+while [ "$("${program[@]}" status --print-state "$result_file" 2> /dev/null)" = running ]; do
+  if [ "$heartbeat" != "$last_heartbeat" ] || [ $((SECONDS - killed_at)) -ge 45 ]; then
+    log "another run is writing $result_file"
+    exit 1
+  fi
+  pause 1
+  read_status
+done
 session=$("${program[@]}" status --session-exit-status "$result_file" 2> /dev/null)
 status=$?
 log "rank 0 was killed, or could not write $result_file.status${session:+; $session}"

@@ -39,7 +39,8 @@ start_study() {
   mkdir -p -- "$out"
   cd -- "$out" || exit
   exec {lock}>> .lock  # does not empty a file of the user
-  flock --nonblock "$lock" || die "another study is running in $out" 1
+  # The commands of a study hold its lock, too: one that was killed releases it only when its last write has ended.
+  flock --timeout 5 "$lock" || die "another study is running in $out" 1
   settings=$(for name in "${options[@]}"; do [ "$name" = out ] || echo "$name=${!name}"; done)
   [ -s options ] || run_step options echo "$study_name"$'\n'"$settings"
   [ "$(< options)" = "$study_name"$'\n'"$settings" ] ||

@@ -229,13 +229,13 @@ RunEnd coordinate(Link& link, BackgroundThread& thread, CoordinationContext cont
   return CoordinatorLoop(link, thread, std::move(context)).run();
 }
 
-std::vector<int> shut_down_workers(Link& link, std::chrono::milliseconds timeout) {
+std::vector<int> shut_down_workers(Link& link) {
   std::set<int> waiting;
   for (int rank = 1; rank < link.size(); ++rank) {
     link.send(rank, encode(ToWorker(Stop{})));
     waiting.insert(rank);
   }
-  const auto deadline = Clock::now() + timeout;
+  const auto deadline = Clock::now() + 5s;
   for (auto next = Clock::now() + 1s; !waiting.empty() && Clock::now() < deadline;) {
     const auto envelope = link.receive(poll_interval);
     if (envelope && is_bye(envelope->message)) waiting.erase(envelope->from);
@@ -247,7 +247,8 @@ std::vector<int> shut_down_workers(Link& link, std::chrono::milliseconds timeout
   for (int rank = 1; rank < link.size(); ++rank) {
     if (!waiting.contains(rank)) link.send(rank, encode(ToWorker(Shutdown{waiting.empty()})));
   }
-  link.flush(timeout);
+  // The messages to a rank that does not respond may never be sent.
+  link.flush(waiting.empty() ? 5s : 1s);
   return {waiting.begin(), waiting.end()};
 }
 

@@ -46,7 +46,8 @@ void run_with_heartbeats(Link& link, BackgroundThread& thread, double heartbeat_
 [[nodiscard]] RunEnd coordinate(Link& link, BackgroundThread& thread, CoordinationContext context);
 
 /// Stops all workers. Rank 0 must call this once, however its run ends. Returns the ranks that did
-/// not respond in time: MPI_Finalize would wait for them indefinitely.
-[[nodiscard]] std::vector<int> shut_down_workers(Link& link, std::chrono::milliseconds timeout);
+/// not respond within 5 s: MPI_Finalize would wait for them indefinitely. Takes 6 s if such ranks
+/// exist; launch.sh waits longer than that for the end of rank 0.
+[[nodiscard]] std::vector<int> shut_down_workers(Link& link);
 
 }  // namespace wallheat

@@ -78,9 +78,7 @@ RunOutcome coordinate_and_dismiss(Link& link, const RunOptions& options,
   if (!options.notify.empty() && thread)
     run_with_heartbeats(link, *thread, surroundings.timeouts.heartbeat_interval_s(),
                         [&] { notify(options, outcome); });
-  // If mpirun keeps the other ranks running, those that do not respond are ended together with
-  // mpirun, so a short timeout suffices.
-  outcome.lost = shut_down_workers(link, std::chrono::seconds(recovery_enabled() ? 1 : 5));
+  outcome.lost = shut_down_workers(link);
   if (!outcome.lost.empty()) {
     // Part of the same message as the error, which the messages of other ranks might otherwise
     // displace.

@@ -12,6 +12,9 @@ import time
 TOKEN = "WALLHEAT_SESSION"
 PLANS = 18
 WORKERS = 2
+# Fewer plans than this are solved in the phases "solving" and "storing": the others keep all workers busy until the run has
+# received the signal. Otherwise a run that is stopped might finish first.
+STRIKE_LIMIT = PLANS - 2 * WORKERS
 SESSION_LIMIT_S = 240  # rank 0 waits 180 s for a worker that starts
 # Open MPI leaks memory.
 ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "ASAN_OPTIONS": "detect_leaks=0"}
@@ -217,16 +220,18 @@ class Run:
         if phase == "ready":
             return counts["worker_ready"] == 0 and any(each.role == "solver" for each in self.seen)
         if phase == "solving":
-            return bool(self.ranks_in_progress())
+            return bool(self.ranks_in_progress()) and counts["result"] < STRIKE_LIMIT
         if phase == "storing":
             rows = self.rows_of(self.results)
-            return counts["result"] < sum(row["status"] not in ("pending", "failed") for row in rows) < PLANS
+            return counts["result"] < sum(row["status"] not in ("pending", "failed") for row in rows) < STRIKE_LIMIT
         if phase == "closing":
             return os.path.exists(self.results + ".lock")
         return True
 
     def has_passed(self, phase):
         """Returns whether the phase can no longer occur."""
+        if phase in ("solving", "storing"):
+            return read(self.events).count(b'"event":"result"') >= STRIKE_LIMIT
         return phase == "ready" and b'"event":"worker_ready"' in read(self.events) or phase == "closing"
 
     def find(self, victim):

@@ -39,15 +39,16 @@ import tempfile
 import threading
 import time
 
-from phases import PLANS, WORKERS, BlockedIdsFile, Run, read
+from phases import PLANS, STRIKE_LIMIT, WORKERS, BlockedIdsFile, Run, read
 from promises import KILLED, PHASES, SIGNALS, VICTIMS, WHERE, Cell, cells, promise
 
 COMMAND_LIMIT_S = 300
 LEFTOVER_GRACE_S = 20
 # A run whose launcher was killed ends by itself, at the latest after the timeout for the finalization of MPI.
 ORPHAN_GRACE_S = 60
-# Duration of STOP in s, by victim. The timeouts are 1 s for a worker, 4 s for rank 0, and 2 s for a solver.
-STOP_S = {"worker": 4, "rank0": 12, "solver": 6, "launcher": 4, "everybody": 6}
+# Duration of STOP in s, by victim. The timeouts are 1 s for a worker, 4 s for rank 0, or 15 s if launch.sh ends it, and 2 s for
+# a solver.
+STOP_S = {"worker": 4, "rank0": 16, "solver": 6, "launcher": 4, "everybody": 6}
 MAX_SESSIONS = 20  # attempts to observe a phase; on a busy machine, half of them miss "storing"
 OPTIONS = """data = {plans}
 out = results.h5
@@ -78,7 +79,7 @@ class Trial:
     def __init__(self, matrix, cell, number):
         self.matrix, self.cell = matrix, cell
         # Number of results before the signal in the phase "solving": one, or a random number.
-        self.solved = 1 if matrix.seed is None else random.Random(f"{matrix.seed} {number}").randint(1, PLANS - WORKERS - 1)
+        self.solved = 1 if matrix.seed is None else random.Random(f"{matrix.seed} {number}").randint(1, STRIKE_LIMIT - WORKERS)
         self.folder = os.path.join(matrix.scratch, f"{number}")
         self.faults = []
         self.status = None
@@ -265,7 +266,7 @@ class Matrix:
         """Starts a run in its own folder; ids_file: a BlockedIdsFile, or None."""
         ranks = ["-n", str(WORKERS + 1), "--oversubscribe", "--bind-to", "none"]
         command = [self.program, "run", "--config", "run.cfg", "--resume"]
-        environment = {"WALLHEAT_HEARTBEAT_TIMEOUT_S": "6", "TMPDIR": os.path.join(folder, "tmp")}
+        environment = {"WALLHEAT_HEARTBEAT_TIMEOUT_S": "10", "TMPDIR": os.path.join(folder, "tmp")}
         os.makedirs(environment["TMPDIR"], exist_ok=True)
         if where == "mpirun":
             command = ["mpirun", *ranks, *command]

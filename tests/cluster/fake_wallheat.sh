@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Fake wallheat for the test of launch.sh. In `run`, rank 0 writes heartbeats, and ends with the status in the file
 # FAKE_FOLDER/end, or with 75 on SIGUSR1; it records this status in the status file. The other ranks exit with rank 0.
-# `status --session-exit-status` ends with the status in FAKE_FOLDER/session, and `status --print-state` prints FAKE_WORD.
+# `status --session-exit-status` ends with the status in FAKE_FOLDER/session. `status --print-state` prints `killed`; if
+# FAKE_FOLDER/running exists, it removes that file and prints `running`.
+# FAKE_LOCKED_OUT=yes: another run is writing the result file: `status --print-state` prints `running`, and its heartbeats
+# continue.
 # FAKE_NO_HEARTBEAT=yes: rank 0 writes no heartbeat before the last. FAKE_ONLY_JOURNAL=yes: its heartbeats after the first are
 # in the journal. FAKE_IGNORES_STOP=yes: rank 0 ignores SIGUSR1 and SIGTERM. FAKE_NO_RECORD=yes: rank 0 records no status.
 # FAKE_MPI=none: `version --json` prints that it was built without MPI.
@@ -9,7 +12,14 @@
 rank=${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-0}}
 case "$1 ${2:-}" in
   "version --json") echo "{\"mpi\": \"${FAKE_MPI:-Open MPI}\"}"; exit 0 ;;
-  "status --print-state") echo "${FAKE_WORD:-killed}"; exit 75 ;;
+  "status --print-state")
+    if [ -n "${FAKE_LOCKED_OUT:-}" ]; then
+      printf '{\n "started_utc": "another run",\n "exit_status": -1,\n "heartbeat": %s\n}\n' "$$" > "$3.status"
+      touch "$FAKE_FOLDER/running"
+    fi
+    if rm "$FAKE_FOLDER/running" 2> /dev/null; then echo running; else echo killed; fi
+    exit 75
+    ;;
   "status --session-exit-status") exit "$(cat "$FAKE_FOLDER/session" 2> /dev/null || echo 1)" ;;
 esac
 while [ $# -gt 0 ]; do
@@ -24,13 +34,13 @@ write_status() {
   printf '{\n "started_utc": "%s",\n "exit_status": %s,\n "heartbeat": %s\n}\n' "$$" "$1" "$heartbeat" > "$out.status.new" &&
     mv "$out.status.new" "$out.status"
 }
-echo $$ > "$FAKE_FOLDER/pid.$rank"
 [ "$rank" = 0 ] && trap 'echo 75 > "$FAKE_FOLDER/end"' USR1 TERM
 [ "$rank" = 0 ] && [ -n "${FAKE_IGNORES_STOP:-}" ] && trap '' USR1 TERM
 [ "$rank" = 0 ] || trap : USR1
 [ "$rank" = 0 ] || [ -z "${FAKE_NEVER_EXITS:-}" ] || trap '' TERM
+echo $$ > "$FAKE_FOLDER/pid.$rank"  # after the traps: the test sends signals when it has read this file
 heartbeat=0 first_end=5  # launch.sh polls five times per second
-[ -z "${FAKE_ONLY_JOURNAL:-}" ] || first_end=60
+[ -z "${FAKE_ONLY_JOURNAL:-}" ] || first_end=150  # at least 15 s: three heartbeat timeouts of the test
 while :; do
   if [ "$rank" = 0 ]; then
     heartbeat=$((heartbeat + 1))

@@ -22,7 +22,7 @@ launch() {
     --events "$events" --worker-timeout 5 "${work[@]}" "$@" > "$log" 2>&1 &
   launched=$!
 }
-at_work() { launch "$@" && wait_until 60 "five plans are solved" results_stored "$events" 5; }
+at_work() { launch "$@" && wait_until 300 "five plans are solved" results_stored "$events" 5; }
 ends_with() {
   wait "$launched"
   same "$1" $? || { sed 's/^/        | /' "$log"; return 1; }
@@ -37,7 +37,7 @@ pid_of_rank_0() {
 }
 shared_memory() { local host; for host; do ls "$hosts/shm/$host"; done; }
 tidy() {  # HOSTS that are alive
-  wait_until 20 "no process is left on $*" no_process_on "$@"
+  wait_until 300 "no process is left on $*" no_process_on "$@"
   check "no shared memory is left on $*" same '' "$(shared_memory "$@")"
 }
 no_process_on() { local host; for host; do [ -z "$("$here/hosts.sh" "$hosts" pids "$host")" ] || return 1; done; }
@@ -66,7 +66,7 @@ tidy n0 n1 n2
 at_work killed_rank_0
 check "rank 0 is killed" kill -KILL "$(pid_of_rank_0)"
 check "rank 0 is killed before the run finishes" unfinished "$events"
-wait_until 60 "launch.sh ends after the death of rank 0" launch_over || "$here/hosts.sh" "$hosts" kill n0
+wait_until 300 "launch.sh ends after the death of rank 0" launch_over || "$here/hosts.sh" "$hosts" kill n0
 check "the death of rank 0: launch.sh ends with 75" ends_with 75
 tidy n0 n1 n2 n3
 launch killed_rank_0 --resume

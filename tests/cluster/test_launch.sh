@@ -18,7 +18,12 @@ start() {
 }
 ready() { [ -s "$FAKE_FOLDER/pid.0" ] && [ -s "$FAKE_FOLDER/pid.1" ] && [ -s "$FAKE_FOLDER/pid.2" ] &&
   grep -qsF "\"$(< "$FAKE_FOLDER/pid.0")\"" results.h5.status; }
-at_work() { wait_until 300 "all ranks are running" ready; }
+launch_over() { ! kill -0 "$launched" 2> /dev/null; }
+ready_or_over() { ready || launch_over; }
+at_work() {
+  wait_until 300 "all ranks are running" ready_or_over
+  ready || { echo "FAILED  not all ranks were started; messages:" && cat log; failures=$((failures + 1)); }
+}
 end_with() { echo "$1" > "$FAKE_FOLDER/end"; }
 ends_with() { wait "$launched"; same "$1" $?; }
 tidy() { wait_until 300 "no process is left" no_process_is_left; }
@@ -71,7 +76,7 @@ at_work
 end_with 75
 check "the run continues if the reader of its messages exits" ends_with 75
 
-start FAKE_NEVER_EXITS=yes WALLHEAT_HEARTBEAT_TIMEOUT_S=4; at_work
+start FAKE_NEVER_EXITS=yes WALLHEAT_HEARTBEAT_TIMEOUT_S=8; at_work
 end_with 0
 check "the run ends with its own status although a worker never exits" ends_with 0
 check "launch.sh prints no message about that worker" same '' "$(< log)"
@@ -100,6 +105,20 @@ check "the run succeeds with a noisy mpirun" ends_with 0
 check "messages of mpirun are passed on before the start of the run, and suppressed after it" \
   same "3 solving last line" "$(grep -c 'n1:123\|Forwarding' log) $(grep -xF solving log) $(tail -n 1 log)"
 
+# A fake mpirun that fails while the process of launch.sh that prints its messages is suspended for some seconds.
+cat > failing-late-mpirun <<'END'
+#!/bin/bash
+[ "$1" != --version ] || exec mpirun --version
+printf -- '----------\nno slots\n----------\n' >&2
+for child in $(< "/proc/$PPID/task/$PPID/children"); do [ "$child" = $$ ] || filter=$child; done
+kill -STOP "$filter"
+(sleep 3; kill -CONT "$filter") > /dev/null 2>&1 &
+END
+chmod +x failing-late-mpirun
+start MPIRUN="$scratch/failing-late-mpirun"
+check "a run fails whose messages are late" ends_with 1
+check "launch.sh waits for the messages before it reports their error" mentions log launch.sh "no slots"
+
 # The status file of the last run, which ended with 0, is not the one of the next run.
 cat > silent-mpirun <<'END'
 #!/bin/bash
@@ -114,13 +133,14 @@ rm results.h5.status
 start MPIRUN="$scratch/silent-mpirun"
 check "a missing exit status is a failure" ends_with 1
 
-killed() { start "$@"; at_work; kill -KILL "$(< "$FAKE_FOLDER/pid.0")"; }
-killed
+# kill_rank_0 SESSION: `status --session-exit-status` ends with SESSION, because launch.sh calls it soon after the kill.
+kill_rank_0() { echo "$1" > "$FAKE_FOLDER/session"; kill -KILL "$(< "$FAKE_FOLDER/pid.0")"; }
+killed() { start "${@:2}"; at_work; kill_rank_0 "$1"; }  # SESSION [NAME=VALUE...]
+killed 1
 check "a run whose rank 0 is killed before it solves a plan fails, as its job would be requeued indefinitely" ends_with 1
 check "the message mentions rank 0" mentions log launch.sh "rank 0"
 for session in 75 0 3; do
-  killed
-  echo "$session" > "$FAKE_FOLDER/session"
+  killed "$session"
   check "a run whose rank 0 is killed never ends with 0 or 3 (status --session-exit-status: $session)" ends_with $((session == 75 ? 75 : 1))
 done
 # A container has a command 'run' of its own.
@@ -137,23 +157,27 @@ mkdir -p "$FAKE_FOLDER"
 "$launch" -n 3 --oversubscribe -- "$scratch/container" run image "$scratch/wallheat-of-image" run --out "$scratch/results.h5" > log 2>&1 &
 launched=$!
 at_work
-kill -KILL "$(< "$FAKE_FOLDER/pid.0")"
-echo 75 > "$FAKE_FOLDER/session"
+kill_rank_0 75
 check "launch.sh reads the session of a killed run in a container" ends_with 75
-killed FAKE_WORD=running
-echo 75 > "$FAKE_FOLDER/session"
+killed 75 FAKE_LOCKED_OUT=yes
 check "a run that another run has locked out fails" ends_with 1
+check "the message mentions the result file" mentions log launch.sh "$scratch/results.h5"
+# The status file of a run whose rank 0 was killed on another host is recent for a while.
+start; at_work
+touch "$FAKE_FOLDER/running"
+kill_rank_0 75
+check "the last heartbeat of a killed rank 0 is not taken for one of another run" ends_with 75
 
-start FAKE_ONLY_JOURNAL=yes WALLHEAT_HEARTBEAT_TIMEOUT_S=1; at_work
+start FAKE_ONLY_JOURNAL=yes WALLHEAT_HEARTBEAT_TIMEOUT_S=5; at_work
 end_with 0
 check "a run whose status file cannot be written is not terminated while its journal grows" ends_with 0
 
-start WALLHEAT_HEARTBEAT_TIMEOUT_S=5 OMPI_MCA_odls_base_sigkill_timeout=5; at_work
+start WALLHEAT_HEARTBEAT_TIMEOUT_S=8 OMPI_MCA_odls_base_sigkill_timeout=10; at_work
 kill -STOP "$(< "$FAKE_FOLDER/pid.0")"
 check "rank 0 is stopped after the heartbeat timeout, and can still close its file" ends_with 75
 check "the message mentions rank 0" mentions log launch.sh "rank 0"
-check "the message mentions the timeout, which is twice as long before the first heartbeat" grep -qE "\b(5|10) s\b" log
-start WALLHEAT_HEARTBEAT_TIMEOUT_S=4 FAKE_NO_HEARTBEAT=yes
+check "the message mentions the timeout, which is twice as long before the first heartbeat" grep -qE "\b(8|16) s\b" log
+start WALLHEAT_HEARTBEAT_TIMEOUT_S=8 FAKE_NO_HEARTBEAT=yes
 check "rank 0 is stopped if it never writes a heartbeat" ends_with 75
 tidy
 

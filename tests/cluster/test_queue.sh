@@ -19,23 +19,23 @@ field() { on "$wallheat" queue --json | python3 -c "import json, sys; print(json
 # Each special case alone, on an idle cluster.
 held=$(batch --hold --wrap "sleep 1")
 array=$(batch --array=1-4 --wrap "sleep 1")
-wait_until 60 "the array ends" state_is "$array" COMPLETED
+wait_until 300 "the array ends" state_is "$array" COMPLETED
 first=$(batch --wrap "sleep 3")
 dependent=$(batch --dependency="afterok:$first" --wrap true)
 on scontrol release "$held"
 requeued=$(batch --requeue --wrap "sleep 4")
-wait_until 30 "the job to requeue runs" state_is "$requeued" RUNNING
+wait_until 300 "the job to requeue runs" state_is "$requeued" RUNNING
 on scontrol requeue "$requeued"
 wide=$(batch --nodes=3 --exclusive --wrap "sleep 50")
-wait_until 60 "the wide job runs" state_is "$wide" RUNNING
+wait_until 300 "the wide job runs" state_is "$wide" RUNNING
 late=$(batch --wrap true)
-wait_until 30 "the late job waits" state_is "$late" PENDING
-wait_until 30 "the late job has waited a second" has_waited "$late"  # otherwise there is no wait to count
+wait_until 300 "the late job waits" state_is "$late" PENDING
+wait_until 300 "the late job has waited a second" has_waited "$late"  # otherwise there is no wait to count
 on scancel "$late"
 on scancel "$wide"
-wait_until 60 "all jobs end" queue_empty
+wait_until 300 "all jobs end" queue_empty
 accounted() { state_is "$dependent" COMPLETED && state_is "$late" "CANCELLED by $(id -u)" && state_is "$requeued" COMPLETED; }
-wait_until 60 "the accounts are complete" accounted
+wait_until 300 "the accounts are complete" accounted
 on sacct -X -D -n -P --allusers -S now-1days -o JobID,State,Submit,Eligible,Start,End > "$scratch/pitfalls.txt"
 cat "$scratch/pitfalls.txt"
 check "tasks of an array that start together count once" same 3 "$(field same_burst)"

@@ -36,7 +36,7 @@ no_process_left() { ! pgrep -f -- "$wallheat run .*$result" > /dev/null; }
 kill_node() { "$here/hosts.sh" "$slurm/hosts.d" kill "$1"; }
 
 submit lost_node --nodes 3
-wait_until 60 "five plans are solved" results_stored "$events" 5
+wait_until 300 "five plans are solved" results_stored "$events" 5
 kill_node n3
 check "a node is lost before the run finishes" unfinished "$events"
 job_over 180
@@ -47,7 +47,7 @@ check "a lost node: the file is closed" closed "$result"
 SLURM_CONF=$slurm/slurm.conf "$here/hosts.sh" "$slurm/hosts.d" on n3 slurmd -N n3
 
 submit lost_batch_host --nodes 3
-wait_until 60 "five plans are solved" results_stored "$events" 5
+wait_until 300 "five plans are solved" results_stored "$events" 5
 kill_node n1
 check "the host of the batch script is lost before the run finishes" unfinished "$events"
 wait_until 180 "a lost batch host: the job is requeued" requeued "$job"
@@ -60,7 +60,7 @@ SLURM_CONF=$slurm/slurm.conf "$here/hosts.sh" "$slurm/hosts.d" on n1 slurmd -N n
 
 # Slurm itself requeues a job, as after a preemption.
 submit requeued --nodes 2
-wait_until 60 "five plans are solved" results_stored "$events" 5
+wait_until 300 "five plans are solved" results_stored "$events" 5
 on scontrol requeue "$job"
 job_over 180
 check "a requeue by Slurm: the job completes" same JobState=COMPLETED "$(state)"
@@ -69,7 +69,7 @@ check "a requeue by Slurm: the job's output mentions no cancellation" not grep -
 check "a requeue by Slurm: the file equals that of an undisturbed run" equals_undisturbed "$result"
 
 submit cancelled --nodes 2
-wait_until 60 "five plans are solved" results_stored "$events" 5
+wait_until 300 "five plans are solved" results_stored "$events" 5
 on scancel "$job"
 job_over 60
 check "scancel: the job stays cancelled" same JobState=CANCELLED "$(state)"
@@ -78,7 +78,7 @@ check "scancel: the job's output has no messages of the launcher" not grep -qE "
 check "scancel: the lock is released" absent "$result.lock"
 check "scancel: the file is closed with pending plans" same left "$("$wallheat" status --print-state "$result")"
 check "scancel: the job is cancelled before the run finishes" unfinished "$events"
-wait_until 20 "scancel: no process is left" no_process_left
+wait_until 300 "scancel: no process is left" no_process_left
 submit cancelled --nodes 2
 job_over 120
 check "scancel: the job finishes after it is submitted again" equals_undisturbed "$result"
@@ -103,7 +103,7 @@ done
 # A program without MPI solves on one node, and resumes after the signal that precedes the time limit.
 (cat site.sh; printf 'wallheat=(%q)\n' "$without_mpi") > without-mpi-site.sh
 submit without_mpi --site without-mpi-site.sh
-wait_until 60 "five plans are solved" results_stored "$events" 5
+wait_until 300 "five plans are solved" results_stored "$events" 5
 on scancel --batch --signal=USR1 "$job"
 wait_until 180 "without MPI: the job is requeued" requeued "$job"
 job_over 240
@@ -163,7 +163,7 @@ node_of_job() { on squeue -h -t running -o %N; }
 # progress.
 freeze() {
   local rank frozen=''
-  wait_until 60 "week: $1 stores a plan" stored $((before + 1))
+  wait_until 300 "week: $1 stores a plan" stored $((before + 1))
   for rank in $(pgrep -f -- "wallheat run .*week.h5"); do frozen+=" $(pgrep -P "$rank" -f solver-process)"; done
   # shellcheck disable=SC2086  # several numbers
   check "week: $1 is frozen" kill -STOP $frozen

@@ -164,7 +164,8 @@ int main(int argc, char** argv) {
   constexpr std::chrono::seconds short_s{1}, long_s{600};
   if (scenario == "never-start") stop_if_chosen();
   const bool stops_early = scenario == "never-start" || scenario == "stop-in-gather";
-  wallheat::MpiEnvironment mpi(stops_early ? short_s : long_s, short_s);
+  wallheat::MpiEnvironment mpi(stops_early ? short_s : long_s,
+                               scenario == "never-end" ? short_s : long_s);
   if (scenario == "stop-in-gather") {
     if (mpi.rank() == std::atoi(argv[2])) ::setenv("STOP_IN_GATHER", "1", 1);
     // Rank 0 forms a separate group, as in a run.

@@ -21,7 +21,7 @@ Finished run_peers(int limit_s, const std::vector<std::string>& arguments) {
 
 /// Uses TCP, because shared memory allows reading a message of a process that is stopped.
 Finished run_linked(const std::string& scenario) {
-  return run_peers(600,
+  return run_peers(300,
                    {"--mca", "btl", "tcp,self", "--enable-recovery", WALLHEAT_PEERS, scenario});
 }
 
@@ -39,7 +39,7 @@ TEST(MpiLink, ReceivesFromOthersAfterSenderIsKilled) {
 /// that one peer does not receive take the space of all others.
 TEST(MpiLink, ReachesOthersDespiteHeartbeatsToStoppedRank) {
   const Finished finished = run_peers(
-      600, {"--mca", "btl_vader_fbox_max", "0", "--enable-recovery", WALLHEAT_PEERS, "heartbeats"});
+      300, {"--mca", "btl_vader_fbox_max", "0", "--enable-recovery", WALLHEAT_PEERS, "heartbeats"});
   EXPECT_EQ(finished.status, 0) << finished.err;
   EXPECT_THAT(finished.out, Mentions({"rank 2: reached", "rank 1: 1 heartbeats"}));
 }
@@ -52,11 +52,18 @@ TEST(MpiEnvironment, GathersMessagesOfOwnGroup) {
 // MPI starts and ends in all ranks together; without a limit these runs would never end. Open MPI's
 // mpirun sometimes hangs although all ranks have ended: then `timeout` ends it.
 
+/// Matches the error message of a rank. Rank 2 waits longer than the others, and may be the only
+/// rank that prints its message, because its exit ends the others.
+auto MentionsTimeout() {
+  return AllOf(Mentions({"wallheat: rank", "MPI"}),
+               testing::AnyOf(Mentions("1 s"), Mentions("2 s")));
+}
+
 TEST(MpiEnvironment, AbortsStartupWhenRankIsStopped) {
   for (const std::string rank : {"0", "2"}) {
     const Finished finished = run_peers(60, {WALLHEAT_PEERS, "never-start", rank});
     EXPECT_NE(finished.status, 0) << "stopped: rank " << rank;
-    EXPECT_THAT(finished.err, Mentions({"wallheat: rank", "MPI", "1 s"}));
+    EXPECT_THAT(finished.err, MentionsTimeout());
   }
 }
 
@@ -64,7 +71,7 @@ TEST(MpiEnvironment, Rank0WaitsForGroupsOfOtherRanks) {
   const Finished finished = run_peers(60, {WALLHEAT_PEERS, "stop-in-gather", "2"});
   EXPECT_NE(finished.status, 0);
   EXPECT_EQ(finished.out, "") << "else all workers would be lost after three minutes";
-  EXPECT_THAT(finished.err, Mentions({"wallheat: rank", "MPI", "1 s"}));
+  EXPECT_THAT(finished.err, MentionsTimeout());
 }
 
 TEST(MpiEnvironment, AbortsShutdownWhenRankIsStopped) {
@@ -75,7 +82,7 @@ TEST(MpiEnvironment, AbortsShutdownWhenRankIsStopped) {
   // Open MPI 4.1's mpirun sometimes crashes at its own end, after it has printed the exit status of
   // the rank.
   EXPECT_THAT(finished.err, HasSubstr("Exit code:    75"));
-  EXPECT_THAT(finished.err, Mentions({"wallheat: rank", "MPI", "1 s"}));
+  EXPECT_THAT(finished.err, MentionsTimeout());
   EXPECT_NE(never_end("0").status, 0);
 }
 

@@ -207,7 +207,7 @@ solved.wait()
 """
         for solver in "jacobi", "fastforward", "steady":
             ended = subprocess.run([sys.executable, "-c", script, solver], capture_output=True, text=True, check=False,
-                                   timeout=600)
+                                   timeout=300)
             self.assertEqual((ended.stderr, ended.returncode, ended.stdout), ("", 0, "interrupted\n"), solver)
 
 

@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = {"wall-heating report", "GPU monitoring lecture", "GPU computing lecture", "GPU section of a Python course",
@@ -82,6 +83,15 @@ def wrongly_accepted(script, options, root, environment):
         status, messages = run_until_killed([script, "--out", out, *options], root, environment)
     if status != 1 or str(out) not in messages or len(messages.splitlines()) != 1:
         yield f"a directory in use ended with {status}: {messages}"
+    # A study that was killed a moment ago holds its lock until its last write has ended.
+    with open(out / ".lock", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        release = threading.Timer(1.5, fcntl.flock, [lock, fcntl.LOCK_UN])
+        release.start()
+        status, messages = run_until_killed([script, "--out", out, *options], root, environment)
+        release.join()
+    if status != 0:
+        yield f"a directory whose study was just killed ended with {status}: {messages}"
 
 
 def wrong_lists(script, root, environment):

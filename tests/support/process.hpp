@@ -24,10 +24,10 @@ inline std::string file_text(const std::filesystem::path& file) {
   return text.str();
 }
 
-/// Waits until condition() returns true. Throws after ten minutes, so that a test fails instead of
-/// hanging.
+/// Waits until condition() returns true. Throws after five minutes, so that a test fails instead of
+/// hanging; ctest would kill it later without a message.
 inline void wait_until(const std::string& what, const std::function<bool()>& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(10);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(5);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > deadline)
       throw std::runtime_error("waited in vain for " + what);
@@ -113,10 +113,10 @@ inline std::string script_text(const std::filesystem::path& directory, const std
          "'; wallheat() { \"$program\" \"$@\"; }\n" + script;
 }
 
-/// Runs a script_text() to completion, or for at most ten minutes.
+/// Runs a script_text() to completion, or for at most five minutes.
 inline Finished run_script(const std::filesystem::path& directory, const std::string& program,
                            const std::string& script) {
-  return run_program({"timeout", "600", "bash", "-c", script_text(directory, program, script)});
+  return run_program({"timeout", "300", "bash", "-c", script_text(directory, program, script)});
 }
 
 }  // namespace wallheat
