@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <deque>
+#include <set>
 
 #include "cli/commands.hpp"
 #include "cli/result_file.hpp"
@@ -148,8 +149,9 @@ void check_base(const std::string& base, const std::vector<ProgramTime>& times) 
 }
 
 /// Adds the time per plan of a solver command, and that of wallheat's jacobi on one core of this
-/// machine, which solves the first plans of the file again.
-void add_time_per_plan(const std::string& file, const ResultReader& reader, const PlanSource& plans,
+/// machine, which solves the first plans of the file again that are available in `plans`.
+void add_time_per_plan(const std::string& file, const ResultReader& reader,
+                       const std::set<std::string>& unavailable, const PlanSource& plans,
                        Report& report) {
   constexpr std::size_t max_timed = 10;
   const SolverOptions recorded = recorded_solver(file, reader.settings());
@@ -159,7 +161,8 @@ void add_time_per_plan(const std::string& file, const ResultReader& reader, cons
   double jacobi_s = 0;
   for (std::size_t index = 0; index < reader.count() && count < max_timed; ++index) {
     const PlanResult row = reader.row(index);
-    if (!is_solved(row.status) || row.status == PlanStatus::empty) continue;
+    if (!is_solved(row.status) || row.status == PlanStatus::empty || unavailable.contains(row.id))
+      continue;
     FloorPlan plan = plans.load(row.id);
     apply_wall_overrides(plan, recorded.walls);
     const auto start = std::chrono::steady_clock::now();
@@ -168,6 +171,7 @@ void add_time_per_plan(const std::string& file, const ResultReader& reader, cons
     program_s += static_cast<double>(row.phases.solve_s);
     ++count;
   }
+  if (count == 0) return;
   const auto timed = static_cast<double>(count);
   const ValueStyle style{ValueFormat::digits, 3, "s"};
   report.add_fact("timed_plans", "timed plans", count);
@@ -193,7 +197,9 @@ Report compare_command(Options& options) {
     ResultCsv results = results_as_csv(file, reader);
     remove_unavailable_plans(results, *plans);
     Report report = identify_iterates(results, *plans);
-    add_time_per_plan(file, reader, *plans, report);
+    if (recorded_solver(file, reader.settings()).kind == SolverKind::command)
+      add_time_per_plan(file, reader, {results.unavailable.begin(), results.unavailable.end()},
+                        *plans, report);
     return report;
   }
   std::deque<ResultReader> readers;  // a deque, because its elements are not moved

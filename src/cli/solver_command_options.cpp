@@ -1,33 +1,46 @@
 #include "cli/solver_command_options.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "core/fnv1a.hpp"
 #include "core/input_file.hpp"
 #include "core/text.hpp"
+#include "io/process_setup.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
 namespace {
 
+/// Returns the hash of the content of a file, which is read in pieces. Throws InputError.
+std::uint64_t content_hash(const std::string& path) {
+  constexpr std::uint64_t max_piece_bytes = 1 << 20;
+  const InputFile file(path);
+  std::uint64_t hash = fnv1a({});
+  for (std::uint64_t offset = 0; offset < file.size(); offset += max_piece_bytes)
+    hash = fnv1a(file.read_range(offset, std::min(max_piece_bytes, file.size() - offset)), hash);
+  return hash;
+}
+
 /// Sets `files` and `version` of a command: a file that the command names as one of its words
-/// identifies the program, and so does each of `more_files`. Throws UsageError if a file cannot be
-/// read.
+/// identifies the program, and so does each of `more_files`. A program that this user can execute
+/// but not read is identified by its name alone. Throws UsageError if a file cannot be read.
 void identify_command(SolverCommand& command, const std::vector<std::string>& more_files) {
   std::vector<std::string> files;
   std::error_code unknown;
   for (const std::string& word : command.words)
-    if (std::filesystem::is_regular_file(word, unknown)) files.push_back(word);
+    if (std::filesystem::is_regular_file(word, unknown) && ::access(word.c_str(), R_OK) == 0)
+      files.push_back(word);
   files.insert(files.end(), more_files.begin(), more_files.end());
-  for (const std::string& file : files) {
-    try {
-      const std::string entry = fmt::format("{} {:016x}", file, fnv1a(read_input_file(file).bytes));
-      command.files += (command.files.empty() ? "" : ", ") + entry;
-    } catch (const InputError& error) {
-      throw UsageError(fmt::format("a file of the solver command: {}", error.what()));
-    }
+  try {
+    for (const std::string& file : files)
+      command.files +=
+          fmt::format("{}{} {:016x}", command.files.empty() ? "" : ", ", file, content_hash(file));
+  } catch (const InputError& error) {
+    throw UsageError(fmt::format("a file of the solver command: {}", error.what()));
   }
   const std::string identity = command.line + '\n' + command.files;
   command.version = fmt::format("{:016x}", fnv1a(std::as_bytes(std::span(identity))));
@@ -56,14 +69,16 @@ void declare_solver_command(Options& options, SolverOptions& solver) {
       throw UsageError("--solver-command: it has no program, or an open quotation mark");
     solver.kind = SolverKind::command;
     solver.command.words = *words;
+    solver.command.open_files = original_open_files();
     identify_command(solver.command, *files);
   });
 }
 
 void declare_command_slots(Options& options, SolverCommand& command) {
   options.add("cores-per-slot", value(command.cores_per_slot, "N", 1).at_least(1),
-              "cores of each slot of the program, to which it is bound; OMP_NUM_THREADS and "
-              "NUMBA_NUM_THREADS are N");
+              "cores of each slot of the program, to which it is bound unless a job or a CPU quota "
+              "limits their number without specifying which; OMP_NUM_THREADS and NUMBA_NUM_THREADS "
+              "are N");
   options.add("slots-per-gpu", value(command.slots_per_gpu, "N", 1).at_least(1),
               "with --device gpu: programs that share a GPU; CUDA_VISIBLE_DEVICES is its UUID");
   options.add("solver-memory", value(command.memory_gb, "GB", 0).at_least(0),

@@ -62,17 +62,13 @@ VerifyOptions parse_verify_options(Options& options) {
 void use_given_command(const std::string& file, const VerifyOptions& options,
                        SolverOptions& made_with) {
   const SolverCommand& recorded = made_with.command;
-  const std::string hint = "or give --sample 0";
-  if (options.solver.kind != SolverKind::command)
-    throw RunError(
-        fmt::format("{} was solved by a program of the user; give it by --solver-command '{}', {}",
-                    file, escape_control_chars(recorded.line), hint));
-  if (options.solver.command.version != recorded.version)
-    throw RunError(
-        fmt::format("{} was solved by another program: '{}' ({}), and the given one is '{}' ({}); "
-                    "give that one, {}",
-                    file, escape_control_chars(recorded.line), escape_control_chars(recorded.files),
-                    options.solver.command.line, options.solver.command.files, hint));
+  const SolverCommand& given = options.solver.command;
+  if (given.version != recorded.version)
+    throw RunError(fmt::format(
+        "{} was solved with --solver-command '{}' ({}), and the given command is {}; "
+        "give that one, or --sample 0",
+        file, escape_control_chars(recorded.line), escape_control_chars(recorded.files),
+        given.words.empty() ? "missing" : fmt::format("'{}' ({})", given.line, given.files)));
   made_with.command = options.solver.command;
 }
 

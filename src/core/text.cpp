@@ -23,17 +23,16 @@ std::optional<std::vector<std::string>> split_shell_words(std::string_view line)
       continue;
     }
     if (!std::exchange(is_in_word, true)) words.emplace_back();
-    if (quote == 0 && (each == '\'' || each == '"')) {
-      quote = each;
-    } else if (each == quote) {
+    const std::string_view next = line.substr(at + 1, 1);
+    const bool is_escape = each == '\\' && !next.empty() &&
+                           (quote == 0 || (quote == '"' && std::string_view("\"\\$`").find(next) !=
+                                                               std::string_view::npos));
+    if (each == quote)
       quote = 0;
-    } else if (each == '\\' && quote != '\'' && at + 1 < line.size() &&
-               (quote == 0 ||
-                std::string_view("\"\\$`").find(line[at + 1]) != std::string_view::npos)) {
-      words.back() += line[++at];
-    } else {
-      words.back() += each;
-    }
+    else if (quote == 0 && (each == '\'' || each == '"'))
+      quote = each;
+    else
+      words.back() += is_escape ? line[++at] : each;
   }
   if (quote != 0) return std::nullopt;
   return words;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -13,7 +12,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
-#include <initializer_list>
 #include <thread>
 #include <vector>
 
@@ -55,13 +53,6 @@ struct SpawnOrders {
   }
 };
 
-sigset_t set_of(std::initializer_list<int> signals) {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : signals) sigaddset(&set, signal);
-  return set;
-}
-
 /// Returns the environment of this process with some variables changed or added.
 std::vector<std::string> changed_environment(const std::vector<std::string>& changes) {
   std::vector<std::string> all = changes;
@@ -73,14 +64,6 @@ std::vector<std::string> changed_environment(const std::vector<std::string>& cha
       all.push_back(text);
   }
   return all;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 /// Returns the name of a signal that ended a process, and its usual cause.
@@ -132,6 +115,21 @@ std::string kill_text(double cpu_s, const std::optional<std::uint64_t>& oom_kill
 }
 
 }  // namespace
+
+sigset_t set_of(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
 
 std::string exit_text(int wait_status) {
   if (WIFSIGNALED(wait_status)) return "was killed by " + signal_text(WTERMSIG(wait_status));

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +32,12 @@ struct SpawnOptions {
   /// blocked.
   bool new_process_group = false;
 };
+
+/// Returns the set of these signals.
+[[nodiscard]] sigset_t set_of(std::initializer_list<int> signals);
+
+/// Returns the strings as exec() expects them: pointers to them, and a null pointer at the end.
+[[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& texts);
 
 /// Describes the end of a process by its status from waitpid(), as the continuation of "the
 /// process": "was killed by SIGSEGV, ...".

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::intptr_t huge_page = 2 << 20;
 
-// The limit belongs to the process, so its original value does, too. 0: not raised.
+// The limit belongs to the process, so its original value does, too.
 std::uint64_t open_files_before_raise = 0;
 
 /// Moves the end of the heap to `distance` before the start of a huge page. Returns the start of
@@ -52,18 +52,14 @@ void raise_process_limits() {
   // The hard limit may be so large that programs that iterate over all descriptors take too long.
   constexpr rlim_t enough = 65536;
   rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= enough) return;
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   open_files_before_raise = files.rlim_cur;
+  if (files.rlim_cur >= enough) return;
   files.rlim_cur = std::min(files.rlim_max, enough);
   (void)::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-std::uint64_t original_open_files() {
-  rlimit files{};
-  if (open_files_before_raise == 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0)
-    return files.rlim_cur;
-  return open_files_before_raise;
-}
+std::uint64_t original_open_files() { return open_files_before_raise; }
 
 void close_fds_except(int wanted) {
   std::vector<int> inherited;

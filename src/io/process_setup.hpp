@@ -14,7 +14,7 @@ namespace wallheat {
 void raise_process_limits();
 
 /// Returns the soft limit of open files before raise_process_limits() raised it, for programs that
-/// this process starts; the current limit if it was not raised.
+/// this process starts; 0 if that function was not called.
 [[nodiscard]] std::uint64_t original_open_files();
 
 /// Closes all file descriptors except for stdin, stdout, stderr and `wanted`.

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <utility>
 
@@ -29,8 +30,9 @@ namespace {
 
 using CommandClock = std::chrono::steady_clock;
 
-constexpr std::size_t max_reply_bytes = 65536;  // of a line
+constexpr std::size_t max_line_bytes = 65536;
 constexpr std::size_t max_waiting_replies = 1000;
+constexpr std::size_t max_pipe_bytes = 65536;  // the capacity of each pipe: one read empties it
 // Limits of the output that is forwarded to the log.
 constexpr std::size_t max_logged_bytes = 400;  // of a line
 constexpr double max_logged_burst = 50;        // lines
@@ -38,27 +40,24 @@ constexpr double max_logged_rate = 10;         // lines per second
 constexpr std::size_t max_last_stderr_lines = 10;
 
 constexpr const char* slot_folder = "/dev/shm/wallheat-slot";  // the names of folders begin so
-constexpr std::chrono::minutes min_stale_age{1};
+constexpr std::time_t min_stale_age_s = 60;
 
-// Positions in CommandProcess::inputs_.
-enum : std::size_t { program_stdout, program_stderr, program_replies, program_end };
+// Positions in CommandProcess::pipes_. The first three are streams of lines.
+enum : std::size_t {
+  program_stderr,
+  program_stdout,
+  program_replies,
+  program_end,
+  program_requests
+};
 
 /// Signal by which the kernel notifies a supervisor of the death of its parent, and by which the
 /// parent requests the end.
 constexpr int end_request = SIGUSR1;
 
-/// Message of a supervisor: the program has ended, or it could not be started.
-struct ProgramEnd {
-  int exec_error = 0;      ///< errno; 0: it was started
-  bool has_folder = true;  ///< false: `exec_error` is why its folder could not be created
-  int wait_status = 0;     ///< as from waitpid()
-};
-
-std::string describe_end(const ProgramEnd& end, const std::string& program) {
-  return end.exec_error == 0
-             ? exit_text(end.wait_status)
-             : fmt::format("cannot be started: {}: {}", program, system_error_text(end.exec_error));
-}
+// Exit statuses of a program that cannot be started, as in a shell.
+constexpr int exit_not_executable = 126;
+constexpr int exit_not_found = 127;
 
 /// Returns the OOM score of an ordinary process of this user. Solver processes have raised theirs.
 std::string ordinary_oom_score() {
@@ -70,88 +69,81 @@ std::string ordinary_oom_score() {
 /// Everything that the supervisor and the program need. It is prepared before they are forked.
 struct ProgramStart {
   const std::filesystem::path& folder;
-  std::vector<char*> argv;
-  std::vector<std::string> environment;
-  std::uint64_t open_files;
-  std::string oom_score;
-  pid_t parent;
-  int requests, out, error, replies, end;  // descriptors
+  const SolverCommand& command;
+  const std::array<FileDescriptor, 5>& pipes;  ///< their ends
+  std::string oom_score = ordinary_oom_score();
+  pid_t parent = ::getpid();
 };
 
+/// Ends a forked process that cannot do its task: prints why, with the reason in errno, where the
+/// program prints its errors. Uses no lock that another thread may have held at the fork.
+[[noreturn]] void exit_with_error(const ProgramStart& start, const std::string& what, int status) {
+  const std::string line = fmt::format("{}: {}\n", what, system_error_text(errno));
+  (void)!::write(start.pipes[program_stderr].get(), line.data(), line.size());
+  ::_exit(status);
+}
+
 /// Becomes the program, with the signals, limits and OOM score of an ordinary program.
-[[noreturn]] void become_program(ProgramStart& start, pid_t supervisor) {
+[[noreturn]] void become_program(const ProgramStart& start, pid_t supervisor) noexcept {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != supervisor) ::_exit(exit_failed);
   for (int signal = 1; signal < SIGRTMIN; ++signal) (void)::signal(signal, SIG_DFL);
-  ::dup2(start.requests, STDIN_FILENO);
-  ::dup2(start.out, STDOUT_FILENO);
-  ::dup2(start.error, STDERR_FILENO);
-  for (const int fd : {start.requests, start.replies}) ::fcntl(fd, F_SETFD, 0);
-  for (std::string& variable : start.environment) ::putenv(variable.data());
+  const int requests = start.pipes[program_requests].get();
+  const int replies = start.pipes[program_replies].get();
+  ::dup2(requests, STDIN_FILENO);
+  ::dup2(start.pipes[program_stdout].get(), STDOUT_FILENO);
+  ::dup2(start.pipes[program_stderr].get(), STDERR_FILENO);
+  for (const int fd : {requests, replies}) ::fcntl(fd, F_SETFD, 0);
+  std::vector<std::string> environment = start.command.environment;
+  for (const char* const library : {"OMP", "NUMBA"})
+    environment.push_back(fmt::format("{}_NUM_THREADS={}", library, start.command.cores_per_slot));
+  environment.push_back(fmt::format("WALLHEAT_REQUESTS_FD={}", requests));
+  environment.push_back(fmt::format("WALLHEAT_REPLIES_FD={}", replies));
+  for (std::string& variable : environment) ::putenv(variable.data());
   std::ofstream("/proc/self/oom_score_adj") << start.oom_score;
   rlimit files{};
-  if (start.open_files > 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0) {
-    files.rlim_cur = std::min<rlim_t>(files.rlim_max, start.open_files);
+  if (start.command.open_files > 0 && ::getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = std::min<rlim_t>(files.rlim_max, start.command.open_files);
     ::setrlimit(RLIMIT_NOFILE, &files);
   }
-  sigset_t none;
-  ::sigemptyset(&none);
+  const sigset_t none = set_of({});
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  ::execvp(start.argv.front(), start.argv.data());
-  const ProgramEnd end{errno, true, 0};
-  (void)!::write(start.end, &end, sizeof end);
-  ::_exit(exit_failed);
+  std::vector<std::string> words = start.command.words;
+  ::execvp(words.front().c_str(), pointers_to(words).data());
+  exit_with_error(start, words.front() + " cannot be started",
+                  errno == ENOENT ? exit_not_found : exit_not_executable);
 }
 
-/// Waits until the program ends; without a limit also until the end is requested. Reaps the
-/// children of this process that end. Returns true, and sets `status`, if the program has ended.
-bool wait_for_program(pid_t program, int& status, std::optional<std::chrono::seconds> limit) {
+/// Reaps the children of this process that end, until `program` has ended, and sets `status` then.
+/// With `kills_all`, kills all children, until none is left: the kernel makes a process whose
+/// parent has ended a child of the supervisor, so the list of children is read again and again.
+/// Returns false if `limit` has passed before that, because a process that is blocked in the
+/// kernel, or that has become another user, does not end.
+bool reap(pid_t program, int& status, std::chrono::seconds limit, bool kills_all = false) {
   constexpr timespec interval{0, 20'000'000};
-  const auto start = CommandClock::now();
-  sigset_t awaited;
-  ::sigemptyset(&awaited);
-  ::sigaddset(&awaited, SIGCHLD);
-  if (!limit) ::sigaddset(&awaited, end_request);
-  for (;;) {
-    bool has_ended = false;
+  const sigset_t awaited = set_of({SIGCHLD});
+  const auto deadline = CommandClock::now() + limit;
+  for (bool has_ended = false;;) {
+    std::ifstream children("/proc/thread-self/children");
+    for (pid_t child = 0; kills_all && children >> child;) ::kill(child, SIGKILL);
     int child_status = 0;
-    for (pid_t ended = 0; (ended = ::waitpid(-1, &child_status, WNOHANG)) > 0;)
+    pid_t ended = 0;
+    while ((ended = ::waitpid(-1, &child_status, WNOHANG)) > 0)
       if (ended == program) {
         status = child_status;
         has_ended = true;
       }
-    if (has_ended) return true;
-    if (limit && CommandClock::now() - start > *limit) return false;
-    if (::sigtimedwait(&awaited, nullptr, limit ? &interval : nullptr) == end_request) return false;
+    const bool is_none_left = ended < 0;
+    if (is_none_left || (has_ended && !kills_all)) return true;
+    if (CommandClock::now() >= deadline) return false;
+    (void)::sigtimedwait(&awaited, nullptr, &interval);
   }
 }
 
-/// Kills all descendants of a supervisor and reaps them. The kernel makes a process whose parent
-/// has ended a child of the supervisor, so the list of children is read until it is empty. Gives up
-/// after program_exit_time, because a process that is blocked in the kernel, or that has become
-/// another user, does not end.
-void kill_descendants(pid_t program, int& status) {
-  constexpr timespec interval{0, 20'000'000};
-  const auto deadline = CommandClock::now() + program_exit_time;
-  sigset_t awaited;
-  ::sigemptyset(&awaited);
-  ::sigaddset(&awaited, SIGCHLD);
-  ::kill(-program, SIGKILL);
-  while (CommandClock::now() < deadline) {
-    std::ifstream children("/proc/thread-self/children");
-    for (pid_t child = 0; children >> child;) ::kill(child, SIGKILL);
-    int child_status = 0;
-    const pid_t ended = ::waitpid(-1, &child_status, WNOHANG);
-    if (ended < 0) return;  // none is left
-    if (ended == program) status = child_status;
-    if (ended == 0) (void)::sigtimedwait(&awaited, nullptr, &interval);
-  }
-}
-
-/// Runs the supervisor: starts the program, and ends everything that it has started. All signals
-/// are blocked.
-[[noreturn]] void supervise(ProgramStart& start) {
+/// Runs the supervisor: starts the program, and ends everything that it has started. Sends the wait
+/// status of the program. All signals are blocked.
+[[noreturn]] void supervise(const ProgramStart& start) noexcept {
   const pid_t self = ::getpid();
   ::setpgid(0, 0);
   (void)::signal(SIGCHLD, SIG_DFL);
@@ -159,59 +151,48 @@ void kill_descendants(pid_t program, int& status) {
   ::prctl(PR_SET_PDEATHSIG, end_request);
   if (::getppid() != start.parent) ::_exit(exit_failed);
   // This process creates the folder, because it outlives its parent, so that it can remove it.
-  const bool has_folder = ::mkdir(start.folder.c_str(), S_IRWXU) == 0;
-  const pid_t program = has_folder ? ::fork() : -1;
+  if (::mkdir(start.folder.c_str(), S_IRWXU) != 0)
+    exit_with_error(start, start.folder.string() + " cannot be created", exit_failed);
+  const pid_t program = ::fork();
   if (program == 0) become_program(start, self);
-  ProgramEnd end{program < 0 ? errno : 0, has_folder, 0};
+  if (program < 0)
+    exit_with_error(start, start.command.words.front() + " cannot be started", exit_failed);
+  const int end = start.pipes[program_end].get();
   // The socket of a solver process stays open, so that the worker can wait for this process.
-  close_fds_except(start.end);
+  close_fds_except(end);
   const FileDescriptor lock(::open(start.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   (void)::flock(lock.get(), LOCK_EX | LOCK_NB);
+  ::setpgid(program, program);
+  int status = 0;
   bool must_end = false;
-  if (program > 0) {
-    ::setpgid(program, program);
-    must_end = !wait_for_program(program, end.wait_status, std::nullopt);
-    // Its requests have ended, too, so it should end by itself.
-    if (must_end && !wait_for_program(program, end.wait_status, program_exit_time)) {
-      ::kill(-program, SIGTERM);
-      ::kill(-program, SIGCONT);
-      wait_for_program(program, end.wait_status, program_exit_time);
-    }
-    kill_descendants(program, end.wait_status);
+  const sigset_t awaited = set_of({SIGCHLD, end_request});
+  while (!must_end && !reap(program, status, std::chrono::seconds(0)))
+    must_end = ::sigwaitinfo(&awaited, nullptr) == end_request;
+  // The requests of a program that must end have ended, too, so it should end by itself.
+  if (must_end && !reap(program, status, program_exit_time)) {
+    ::kill(-program, SIGTERM);
+    ::kill(-program, SIGCONT);
+    reap(program, status, program_exit_time);
   }
-  (void)!::write(start.end, &end, sizeof end);
-  sigset_t awaited;
-  ::sigemptyset(&awaited);
-  ::sigaddset(&awaited, end_request);
-  if (!must_end) (void)::sigwaitinfo(&awaited, nullptr);
+  ::kill(-program, SIGKILL);
+  reap(program, status, program_exit_time, true);
+  (void)!::write(end, &status, sizeof status);
+  while (!must_end) must_end = ::sigwaitinfo(&awaited, nullptr) == end_request;
   std::error_code ignored;
-  if (has_folder) std::filesystem::remove_all(start.folder, ignored);
+  std::filesystem::remove_all(start.folder, ignored);
   ::_exit(exit_done);
-}
-
-/// Returns the end from which this process reads or to which it writes, and the other one.
-std::pair<FileDescriptor, FileDescriptor> make_pipe(bool this_process_reads) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0)
-    throw RunError("no pipe to the solver command: " + system_error_text(errno));
-  FileDescriptor read(ends[0]);
-  FileDescriptor write(ends[1]);
-  if (!this_process_reads) return {std::move(write), std::move(read)};
-  ::fcntl(read.get(), F_SETFL, O_NONBLOCK);
-  return {std::move(read), std::move(write)};
 }
 
 /// Removes the folders of killed slots whose supervisors were killed, too.
 void remove_stale_folders() {
   const std::filesystem::path parent = std::filesystem::path(slot_folder).parent_path();
   for (const std::string& name : names_starting_with(slot_folder)) {
-    if (!is_temporary_name(name, slot_folder)) continue;
     const std::filesystem::path path = parent / name;
     const auto info = stat_if_exists(path);
-    if (!info || info->st_uid != ::geteuid()) continue;
     // A new folder is not locked yet.
-    const auto changed = std::chrono::system_clock::from_time_t(info->st_mtime);
-    if (std::chrono::system_clock::now() - changed < min_stale_age) continue;
+    if (!is_temporary_name(name, slot_folder) || !info || info->st_uid != ::geteuid() ||
+        std::time(nullptr) - info->st_mtime < min_stale_age_s)
+      continue;
     const FileDescriptor folder(
         ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     std::error_code ignored;
@@ -219,29 +200,32 @@ void remove_stale_folders() {
   }
 }
 
+/// Returns true if a line of the program is progress, and not a reply that ends a plan.
+bool is_progress(const std::string& line) {
+  return line.find("\"progress\"") != std::string::npos &&
+         line.find("\"done\"") == std::string::npos;
+}
+
 }  // namespace
 
 void OutputForwarder::begin_plan(const std::string& id) {
-  const std::scoped_lock lock(mutex_);
   prefix_ = "plan " + id;
   last_stderr_line_.clear();
   omitted_stderr_lines_.clear();
 }
 
-void OutputForwarder::add(std::size_t stream, std::string_view bytes) {
-  const std::scoped_lock lock(mutex_);
-  std::string& partial = partial_lines_.at(stream);
-  while (!bytes.empty()) {
-    const std::size_t end = std::min(bytes.find('\n'), bytes.size());
-    partial += bytes.substr(
-        0, std::min(end, max_logged_bytes - std::min(partial.size(), max_logged_bytes)));
-    if (end == bytes.size()) return;
-    log(std::exchange(partial, {}), stream == 1);
-    bytes.remove_prefix(end + 1);
-  }
+void OutputForwarder::print(std::string_view line) const {
+  print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
+}
+
+void OutputForwarder::log_omission(std::size_t lines) {
+  if (lines > 0)
+    print_error("wallheat: solver command: {} of output omitted", count_text(lines, "line"));
+  omitted_lines_ = 0;
 }
 
 void OutputForwarder::log(std::string_view line, bool is_stderr) {
+  line = line.substr(0, max_logged_bytes);
   if (is_stderr && !line.empty()) last_stderr_line_ = line;
   const auto now = CommandClock::now();
   const std::chrono::duration<double> passed = now - std::exchange(last_refill_, now);
@@ -253,46 +237,33 @@ void OutputForwarder::log(std::string_view line, bool is_stderr) {
     return;
   }
   tokens_ -= 1;
-  if (const std::size_t omitted = std::exchange(omitted_lines_, 0); omitted > 0)
-    print_error("wallheat: solver command: {} of output omitted", count_text(omitted, "line"));
+  log_omission(omitted_lines_);
   omitted_stderr_lines_.clear();
-  print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
+  print(line);
 }
 
 std::string OutputForwarder::finish() {
-  for (const std::size_t stream : {0, 1})
-    if (!partial_lines_.at(stream).empty()) add(stream, "\n");
-  const std::scoped_lock lock(mutex_);
-  omitted_lines_ -= omitted_stderr_lines_.size();
-  for (const std::string& line : std::exchange(omitted_stderr_lines_, {}))
-    print_error("wallheat: {}: {}", escape_control_chars(prefix_), escape_control_chars(line));
+  log_omission(omitted_lines_ - omitted_stderr_lines_.size());
+  for (const std::string& line : std::exchange(omitted_stderr_lines_, {})) print(line);
   return last_stderr_line_;
 }
 
-CommandProcess::CommandProcess(const CommandLaunch& launch)
-    : program_(launch.words.front()), folder_(new_temporary_path(slot_folder)) {
-  auto [requests, their_requests] = make_pipe(false);
-  requests_ = std::move(requests);
-  std::array<FileDescriptor, 4> theirs;
-  for (std::size_t stream = 0; stream < theirs.size(); ++stream)
-    std::tie(inputs_[stream], theirs[stream]) = make_pipe(true);
+CommandProcess::CommandProcess(const SolverCommand& command)
+    : folder_(new_temporary_path(slot_folder)) {
+  std::array<FileDescriptor, 5> theirs;
+  for (std::size_t pipe = 0; pipe < theirs.size(); ++pipe) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0)
+      throw RunError("no pipe to the solver command: " + system_error_text(errno));
+    pipes_.at(pipe) = FileDescriptor(ends[0]);
+    theirs.at(pipe) = FileDescriptor(ends[1]);
+    ::fcntl(ends[0], F_SETFL, pipe == program_requests ? 0 : O_NONBLOCK);
+    ::fcntl(ends[0], F_SETPIPE_SZ, max_pipe_bytes);
+  }
+  std::swap(pipes_[program_requests], theirs[program_requests]);
   remove_stale_folders();
-  std::vector<std::string> words = launch.words;
-  ProgramStart start{folder_,
-                     {},
-                     launch.environment,
-                     launch.open_files,
-                     ordinary_oom_score(),
-                     ::getpid(),
-                     their_requests.get(),
-                     theirs[program_stdout].get(),
-                     theirs[program_stderr].get(),
-                     theirs[program_replies].get(),
-                     theirs[program_end].get()};
-  start.environment.push_back(fmt::format("WALLHEAT_REQUESTS_FD={}", start.requests));
-  start.environment.push_back(fmt::format("WALLHEAT_REPLIES_FD={}", start.replies));
-  for (std::string& word : words) start.argv.push_back(word.data());
-  start.argv.push_back(nullptr);
+  reader_ = std::jthread([this] { read_output(); });
+  const ProgramStart start{folder_, command, theirs};
   sigset_t all;
   sigset_t before;
   ::sigfillset(&all);
@@ -301,161 +272,130 @@ CommandProcess::CommandProcess(const CommandLaunch& launch)
   if (supervisor_ == 0) supervise(start);
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // The reader ends when `theirs` are closed.
   if (supervisor_ < 0)
     throw RunError("the solver command cannot be started: " + system_error_text(error));
-  try {
-    reader_ = std::jthread([this](const std::stop_token& stop) { read_output(stop); });
-  } catch (const std::system_error& no_thread) {
-    end_supervisor();
-    throw RunError(
-        fmt::format("the output of the solver command cannot be read: {}", no_thread.what()));
-  }
 }
 
-CommandProcess::~CommandProcess() { end_supervisor(); }
-
-void CommandProcess::end_supervisor() {
-  requests_ = FileDescriptor();
+CommandProcess::~CommandProcess() {
+  pipes_[program_requests] = FileDescriptor();
   ::kill(supervisor_, end_request);
   const auto deadline = CommandClock::now() + max_supervisor_exit_time;
-  while (::waitpid(supervisor_, nullptr, WNOHANG) == 0 && CommandClock::now() < deadline)
+  while (::waitpid(supervisor_, nullptr, WNOHANG) == 0) {
+    if (CommandClock::now() > deadline) ::kill(supervisor_, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
 }
 
-void CommandProcess::send(const std::string& line) const {
-  std::string_view rest = line;
-  while (!rest.empty()) {
-    const auto count = ::write(requests_.get(), rest.data(), rest.size());
-    if (count < 0 && errno != EINTR) return;
-    if (count > 0) rest.remove_prefix(static_cast<std::size_t>(count));
+void CommandProcess::send(const std::string& id, const std::string& line) {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (!std::ranges::all_of(replies_, is_progress))
+      throw BrokenProgram("the program sent replies without requests");
+    replies_.clear();  // progress of the previous plan
+    output_.begin_plan(id);
   }
+  // The pipe is empty, and has space for a request.
+  (void)!::write(pipes_[program_requests].get(), line.data(), line.size());
 }
 
-std::string CommandProcess::receive() {
+std::string CommandProcess::receive(std::chrono::seconds start_limit) {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return !replies_.empty() || !end_reason_.empty(); });
-  if (replies_.empty() && is_not_startable_)
-    throw ProgramNotStartable("the program " + end_reason_);
-  if (replies_.empty()) throw BrokenProgram("the program " + end_reason_);
+  const auto has_arrived = [this] { return !replies_.empty() || end_; };
+  constexpr std::chrono::seconds patience{20};
+  if (start_limit < no_limit && !changed_.wait_for(lock, patience, has_arrived))
+    print_error(
+        "wallheat: solver command: the program has not sent {{\"ready\": true}} for {} s; after {} "
+        "s "
+        "it is killed",
+        patience.count(), start_limit.count());
+  if (!changed_.wait_for(lock, start_limit - patience, has_arrived))
+    throw BrokenProgram(fmt::format("the program did not send {{\"ready\": true}} within {} s",
+                                    start_limit.count()));
+  if (replies_.empty()) std::rethrow_exception(end_);
   std::string line = std::move(replies_.front());
   replies_.pop_front();
   return line;
 }
 
-void CommandProcess::put(std::string line) {
-  {
-    const std::scoped_lock lock(mutex_);
-    // After a violation of the protocol, such as the start of a line that is too long, nothing that
-    // follows is a reply.
-    if (!end_reason_.empty()) return;
-    // A program may send progress faster than it is taken; only the latest counts.
-    const auto is_progress = [](const std::string& each) {
-      return each.find("\"progress\"") != std::string::npos &&
-             each.find("\"done\"") == std::string::npos;
-    };
-    if (!replies_.empty() && is_progress(replies_.back()) && is_progress(line))
-      replies_.back() = std::move(line);
-    else if (replies_.size() < max_waiting_replies)
-      replies_.push_back(std::move(line));
-    else
-      end_reason_ = "sent replies without requests";
-  }
-  changed_.notify_all();
-}
-
+/// Records why no more replies arrive. Only the first reason counts. Call this with mutex_ locked.
+template <class Error>
 void CommandProcess::end(const std::string& reason) {
-  {
-    const std::scoped_lock lock(mutex_);
-    if (end_reason_.empty()) end_reason_ = reason;
-  }
+  if (!end_) end_ = std::make_exception_ptr(Error("the program " + reason));
   changed_.notify_all();
 }
 
-void CommandProcess::take_bytes(std::size_t stream, std::string_view bytes) {
-  const bool may_be_reply =
-      stream == program_replies || (stream == program_stdout && replies_on_stdout_.value_or(true));
-  if (!may_be_reply || (stream == program_replies && replies_on_stdout_.value_or(false)))
-    return output_.add(stream == program_stderr ? 1 : 0, bytes);
-  auto& [stdout_line, reply_line] = reply_buffers_;
-  std::string& buffer = stream == program_stdout ? stdout_line : reply_line;
-  buffer += bytes;
-  std::size_t end_of_line = 0;
-  while ((end_of_line = buffer.find('\n')) != std::string::npos && end_of_line <= max_reply_bytes) {
-    std::string line = buffer.substr(0, end_of_line);
-    buffer.erase(0, end_of_line + 1);
-    const bool is_greeting = line.find("\"ready\"") != std::string::npos;
-    if (!replies_on_stdout_ && stream == program_stdout && !is_greeting) {
-      output_.add(0, line + '\n');
-      continue;
-    }
-    if (!replies_on_stdout_ && stream == program_replies)
-      output_.add(0, std::exchange(stdout_line, {}));
-    if (!replies_on_stdout_) replies_on_stdout_ = stream == program_stdout;
-    put(std::move(line));
-  }
-  if (buffer.size() <= max_reply_bytes) return;
-  const std::string line = std::exchange(buffer, {});
-  if (!replies_on_stdout_ && stream == program_stdout) return output_.add(0, line);
-  end(fmt::format("sent a line of more than {} bytes", max_reply_bytes));
+/// Logs a line, or passes it to receive(). Call this with mutex_ locked.
+void CommandProcess::take_line(std::size_t stream, std::string line) {
+  // The first line of the protocol determines on which stream the program replies.
+  const bool is_greeting = line.find("\"ready\"") != std::string::npos;
+  if (!reply_stream_ && (stream == program_replies || (stream == program_stdout && is_greeting)))
+    reply_stream_ = stream;
+  if (stream != reply_stream_) return output_.log(line, stream == program_stderr);
+  if (line.size() > max_line_bytes)
+    return end(fmt::format("sent a line of more than {} bytes", max_line_bytes));
+  // After a violation of the protocol, such as the start of a line that is too long, nothing that
+  // follows is a reply.
+  if (end_) return;
+  replies_.push_back(std::move(line));
+  if (replies_.size() > max_waiting_replies) replies_.pop_front();
+  changed_.notify_all();
+}
+
+/// Takes the lines of a stream that have arrived, all at once, so that send() knows all of them.
+void CommandProcess::take_lines(std::size_t stream) {
+  const std::scoped_lock lock(mutex_);
+  std::string& text = incomplete_.at(stream);
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    take_line(stream, text.substr(begin, end - begin));
+  text.erase(0, begin);
+  if (text.size() <= max_line_bytes) return;
+  if (stream == reply_stream_ || stream == program_replies) take_line(stream, text);
+  text.resize(max_line_bytes);  // only the beginning of a line is logged
 }
 
 /// Reads the output of the program until the program has ended.
-void CommandProcess::read_output(const std::stop_token& stop) {
-  std::optional<CommandClock::time_point> closed_at;  // when the program closed its replies
-  std::array<bool, 4> is_open{true, true, true, true};
-  // Reads what has arrived, as long as the program does not write faster than it is read.
-  const auto read_some = [&](std::size_t stream) {
-    std::array<char, 16384> bytes{};
-    for (int part = 0; part < 8; ++part) {
-      const ssize_t count = ::read(inputs_.at(stream).get(), bytes.data(), bytes.size());
-      if (count == 0) is_open.at(stream) = false;
-      if (count <= 0) return false;
-      take_bytes(stream, {bytes.data(), static_cast<std::size_t>(count)});
-    }
-    return true;
-  };
-  // The message of the supervisor is read even if it arrives together with the request to stop, so
-  // that the last output of the program is logged.
-  for (bool must_stop = false; !must_stop;) {
-    must_stop = stop.stop_requested();
+void CommandProcess::read_output() {
+  std::array<char, max_pipe_bytes> buffer{};
+  for (bool has_ended = false; !has_ended;) {
     std::array<pollfd, 4> files{};
-    for (std::size_t stream = 0; stream < files.size(); ++stream)
-      files.at(stream) = {is_open.at(stream) ? inputs_.at(stream).get() : -1, POLLIN, 0};
-    constexpr int interval_ms = 200;
-    if (::poll(files.data(), files.size(), interval_ms) < 0) continue;
-    for (const std::size_t stream : {program_stdout, program_stderr, program_replies})
-      if (files.at(stream).revents != 0) (void)read_some(stream);
-    if (files[program_end].revents != 0) {
-      // Nobody writes any more.
-      for (const std::size_t stream : {program_stdout, program_stderr, program_replies})
-        while (is_open.at(stream) && read_some(stream)) {
-        }
-      if (!replies_on_stdout_) output_.add(0, std::exchange(reply_buffers_[0], {}));
-      ProgramEnd found;
-      const bool is_known =
-          ::read(inputs_[program_end].get(), &found, sizeof found) == sizeof found;
-      std::string reason = is_known
-                               ? describe_end(found, found.has_folder ? program_ : folder_.string())
-                               : "was lost: its supervisor was killed";
-      if (is_known && found.exec_error == 0 && !replies_on_stdout_)
-        reason += " before it sent {\"ready\": true}";
-      if (is_known && found.has_folder &&
-          (found.exec_error == ENOENT || found.exec_error == EACCES)) {
-        const std::scoped_lock lock(mutex_);
-        is_not_startable_ = true;
-      }
-      const std::string last_line = output_.finish();
-      return end(last_line.empty() ? reason : reason + "; its stderr ends with: " + last_line);
+    for (std::size_t pipe = 0; pipe < files.size(); ++pipe)
+      files.at(pipe) = {pipes_.at(pipe).get(), POLLIN, 0};
+    // The end of a program that closes its replies is reported within this time.
+    const bool has_closed_replies = reply_stream_ && pipes_.at(*reply_stream_).get() < 0;
+    constexpr int max_exit_ms = std::chrono::milliseconds(max_supervisor_exit_time).count();
+    const int ready = ::poll(files.data(), files.size(), has_closed_replies ? max_exit_ms : -1);
+    has_ended = files[program_end].revents != 0;
+    // What the program prints before it replies is logged before the reply is passed on, so with
+    // the ID of its plan: streams with replies are read first, and passed on last.
+    for (const std::size_t stream : {program_replies, program_stdout, program_stderr}) {
+      const ssize_t count = ::read(pipes_.at(stream).get(), buffer.data(), buffer.size());
+      if (count == 0) pipes_.at(stream) = FileDescriptor();
+      if (count > 0) incomplete_.at(stream).append(buffer.data(), static_cast<std::size_t>(count));
     }
-    const bool is_closed = replies_on_stdout_
-                               ? !is_open[*replies_on_stdout_ ? program_stdout : program_replies]
-                               : !is_open[program_stdout] && !is_open[program_replies];
-    if (is_closed && !closed_at) closed_at = CommandClock::now();
-    if (closed_at && CommandClock::now() - *closed_at > program_exit_time)
-      end("closed the descriptor on which it sends replies");
+    for (const std::size_t stream : {program_stderr, program_stdout, program_replies})
+      take_lines(stream);
+    const std::scoped_lock lock(mutex_);
+    if (ready == 0) end("closed the descriptor on which it sends replies");
   }
+  const std::scoped_lock lock(mutex_);
+  for (const std::size_t stream : {program_stderr, program_stdout})
+    if (!incomplete_.at(stream).empty() && stream != reply_stream_)
+      output_.log(incomplete_.at(stream), stream == program_stderr);
+  const std::string last_line = output_.finish();
+  const std::string more = last_line.empty() ? "" : "; its stderr ends with: " + last_line;
+  int status = 0;
+  if (::read(pipes_[program_end].get(), &status, sizeof status) != sizeof status)
+    return end("was lost: its supervisor has ended" + more);
+  const std::string reason =
+      exit_text(status) + (reply_stream_ ? "" : " before it sent {\"ready\": true}") + more;
+  const int exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  if (!reply_stream_ && (exit_status == exit_not_found || exit_status == exit_not_executable))
+    return end<ProgramNotStartable>(reason);
+  end(reason);
 }
 
 }  // namespace wallheat

@@ -5,17 +5,18 @@
 #include <array>
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
+#include <cstddef>
 #include <deque>
+#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "core/input_file.hpp"
+#include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -25,7 +26,7 @@ struct CommandFailure : RunError {
   using RunError::RunError;
 };
 
-/// Thrown if the program has ended or has broken the protocol, so that it must be started again.
+/// Thrown if the program has ended or has broken the protocol, so that it must be replaced.
 struct BrokenProgram : CommandFailure {
   using CommandFailure::CommandFailure;
 };
@@ -40,33 +41,24 @@ inline constexpr std::chrono::seconds program_exit_time{1};
 /// Longest time that a supervisor needs to end its program and all that this has started.
 inline constexpr std::chrono::seconds max_supervisor_exit_time{4 * program_exit_time};
 
-/// How the program of a solver command is started.
-struct CommandLaunch {
-  std::vector<std::string> words;          ///< argv; words[0] is looked up in PATH
-  std::vector<std::string> environment{};  ///< NAME=VALUE, in addition to that of this process
-  std::uint64_t open_files = 0;            ///< soft limit of open files; 0: that of this process
-};
-
 /// Forwards the output of a program to the log, line by line, with the ID of the plan that it
-/// solves. Limits the length and the rate of the lines. Thread-safe.
+/// solves. Limits the length and the rate of the lines. Not thread-safe.
 class OutputForwarder {
  public:
   void begin_plan(const std::string& id);
-  /// Logs the lines that are complete. `stream` is 0 for stdout, 1 for stderr.
-  void add(std::size_t stream, std::string_view bytes);
-  /// Logs the lines that are incomplete at the end of the program, and the last lines of stderr, as
-  /// far as they were omitted. Returns the last line of stderr; an empty string if there is none.
+  void log(std::string_view line, bool is_stderr);
+  /// Logs the number of the lines that were omitted since the last line was logged, and the last of
+  /// those of stderr. Returns the last line of stderr; an empty string if there is none.
   std::string finish();
 
  private:
-  void log(std::string_view line, bool is_stderr);
-  std::mutex mutex_;
+  void log_omission(std::size_t lines);
+  void print(std::string_view line) const;
   std::string prefix_ = "solver command";
-  std::array<std::string, 2> partial_lines_{};
   std::string last_stderr_line_;
   std::deque<std::string> omitted_stderr_lines_;  // the last ones, since a line was logged
-  std::size_t omitted_lines_ = 0;
-  double tokens_ = 0;  // lines that may be logged now
+  std::size_t omitted_lines_ = 0;                 // of both streams, since a line was logged
+  double tokens_ = 0;                             // lines that may be logged now
   std::chrono::steady_clock::time_point last_refill_{};
 };
 
@@ -77,48 +69,49 @@ class OutputForwarder {
 /// of the program all the time.
 class CommandProcess {
  public:
-  /// Starts the program. Throws RunError if that fails. Call this in a thread that outlives the
-  /// object.
-  explicit CommandProcess(const CommandLaunch& launch);
+  /// Longer than any run. A clock overflows if the maximum of its type is added to it.
+  static constexpr std::chrono::hours no_limit{24 * 365 * 100};
+
+  /// Starts the program. Throws RunError or std::system_error if that fails. Call this in a thread
+  /// that outlives the object.
+  explicit CommandProcess(const SolverCommand& command);
   /// Closes the requests. A program that has not ended after a second gets SIGTERM, and after
-  /// another second SIGKILL.
+  /// another second SIGKILL. Logs the output that the program prints until it ends.
   ~CommandProcess();
   CommandProcess(const CommandProcess&) = delete;
   CommandProcess& operator=(const CommandProcess&) = delete;
 
-  /// Sends a line. Does not fail if the program has ended; receive() reports that.
-  void send(const std::string& line) const;
+  /// Sends a request for the plan `id`, to which the output belongs from now on. Does not fail if
+  /// the program has ended; receive() reports that. Throws BrokenProgram if a reply is waiting,
+  /// because it would be taken for the reply to this request.
+  void send(const std::string& id, const std::string& line);
   /// Returns the next line that the program sends: on the descriptor for replies, or on stdout if
-  /// its first line was there. Throws BrokenProgram if the program has ended, or if the line is too
-  /// long; ProgramNotStartable if it could not be started.
-  [[nodiscard]] std::string receive();
-  [[nodiscard]] OutputForwarder& output() { return output_; }
+  /// its first line was there. Drops the first lines if more than 1000 are waiting. Throws
+  /// BrokenProgram if the program has ended, if the line is too long, or if `start_limit` has
+  /// passed; ProgramNotStartable if the program could not be started.
+  [[nodiscard]] std::string receive(std::chrono::seconds start_limit = no_limit);
   /// Returns the folder in memory through which arrays are passed to the program. The supervisor
   /// creates, locks and removes it. If it is killed, the destructor removes it; if this process is
   /// killed, too, the next CommandProcess of the user does, a minute later or more.
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  void end_supervisor();
-  void read_output(const std::stop_token& stop);
-  void take_bytes(std::size_t stream, std::string_view bytes);
-  void put(std::string line);
+  void read_output();
+  void take_lines(std::size_t stream);
+  void take_line(std::size_t stream, std::string line);
+  template <class Error = BrokenProgram>
   void end(const std::string& reason);
 
-  std::string program_;
-  OutputForwarder output_;
   std::filesystem::path folder_;
   pid_t supervisor_ = -1;
-  FileDescriptor requests_;
-  /// stdout and stderr of the program, its replies, and the message of the supervisor on its end.
-  std::array<FileDescriptor, 4> inputs_;
-  std::array<std::string, 2> reply_buffers_;  // incomplete lines on stdout and among the replies
-  std::optional<bool> replies_on_stdout_;     // nullopt: no line has arrived yet
-  std::mutex mutex_;
+  std::array<FileDescriptor, 5> pipes_;    // the ends of this process
+  std::array<std::string, 3> incomplete_;  // lines whose ends have not arrived, by stream
+  std::optional<std::size_t> reply_stream_ = std::nullopt;  // nullopt: no reply has arrived yet
+  std::mutex mutex_;                                        // of the following members
   std::condition_variable changed_;
+  OutputForwarder output_;
   std::deque<std::string> replies_;
-  std::string end_reason_;  // why no more replies arrive; empty while they may
-  bool is_not_startable_ = false;
+  std::exception_ptr end_;  // why no more replies arrive; null while they may
   std::jthread reader_;
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <chrono>
@@ -18,7 +19,7 @@
 #include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "io/files.hpp"
-#include "io/process_setup.hpp"
+#include "queue/agent.hpp"
 #include "solve/convergence.hpp"
 #include "solve/isa.hpp"
 #include "solve/norms.hpp"
@@ -39,13 +40,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 /// Throws BrokenProgram if use() returns false, if it throws Json::exception, or if the line is not
 /// a JSON object.
 template <class Use>
-void receive_line(CommandProcess& process, const Use& use) {
-  const std::string line = process.receive();
+void receive_line(CommandProcess& process, std::chrono::seconds start_limit, const Use& use) {
+  const std::string line = process.receive(start_limit);
   try {
-    const Json json = Json::parse(line);
     Json given = Json::object();
-    for (const auto& [key, value] : json.get_ref<const Json::object_t&>())
-      if (!value.is_null()) given[key] = value;
+    given.merge_patch(Json::parse(line));
     if (use(given)) return;
   } catch (const Json::exception&) {
     // It is reported below.
@@ -54,37 +53,46 @@ void receive_line(CommandProcess& process, const Use& use) {
                       escape_control_chars(line.substr(0, max_quoted_bytes)));
 }
 
-/// Removes the ring of cells around a field. Throws CommandFailure if one of them is not 0.
-Grid<double> without_ring(const Grid<double>& field) {
-  Grid<double> inner(field.rows - 2, field.cols - 2);
-  for (std::size_t row = 0; row < field.rows; ++row)
-    for (std::size_t col = 0; col < field.cols; ++col) {
-      const bool is_ring = row == 0 || col == 0 || row + 1 == field.rows || col + 1 == field.cols;
-      if (!is_ring) inner(row - 1, col - 1) = field(row, col);
-      if (is_ring && field(row, col) != 0)
-        throw CommandFailure(fmt::format(
-            "the program changed the ring around the plan: row {}, column {} of the field is {} °C",
-            row, col, field(row, col)));
-    }
-  return inner;
+/// Returns a number of iterations in a line of the program: 0 if it is not given, and -1 if the
+/// value cannot be a number of iterations.
+std::int64_t iterations_in(const Json& line, const char* key) {
+  const double number = line.value(key, 0.0);
+  return number >= 0 && number < 0x1p53 ? static_cast<std::int64_t>(number) : -1;
 }
 
-/// Throws CommandFailure if a fixed cell has another value than in the plan.
-void require_fixed_cells(const FloorPlan& plan, const Grid<double>& field) {
+/// Returns a field that the program has written, without the ring around the plan if it has one.
+/// Throws CommandFailure if the field has another shape than the plan, or if a cell of the ring or
+/// a fixed cell was changed.
+Grid<double> checked_field(const FloorPlan& plan, Grid<double> field) {
+  const auto& [rows, cols, initial] = plan.domain;
+  if (field.rows == rows + 2 && field.cols == cols + 2) {
+    Grid<double> inner(rows, cols);
+    for (std::size_t row = 0; row < rows; ++row)
+      std::copy_n(&field(row + 1, 1), cols, &inner(row, 0));
+    const auto count_zeros = [](const Grid<double>& grid) {
+      return static_cast<std::size_t>(std::ranges::count(grid.cells, 0.0));
+    };
+    if (count_zeros(field) - count_zeros(inner) != field.cells.size() - inner.cells.size())
+      throw CommandFailure("the program changed the ring of zeros around the plan");
+    field = std::move(inner);
+  }
+  if (field.rows != rows || field.cols != cols)
+    throw CommandFailure(
+        fmt::format("the program wrote a field of {} x {} cells for a plan of {} x {} cells",
+                    field.rows, field.cols, rows, cols));
   // Most programs change no bit, and to find that out needs no branch per cell.
   std::uint64_t differing_bits = 0;
-  for (std::size_t cell = 0; cell < field.cells.size(); ++cell) {
+  for (std::size_t cell = 0; cell < initial.size(); ++cell) {
     const std::uint64_t is_fixed = plan.interior.cells[cell] == 0 ? ~std::uint64_t{0} : 0;
     differing_bits |= is_fixed & (std::bit_cast<std::uint64_t>(field.cells[cell]) ^
-                                  std::bit_cast<std::uint64_t>(plan.domain.cells[cell]));
+                                  std::bit_cast<std::uint64_t>(initial[cell]));
   }
-  if (differing_bits == 0) return;
-  for (std::size_t cell = 0; cell < field.cells.size(); ++cell) {
-    if (plan.interior.cells[cell] != 0 || field.cells[cell] == plan.domain.cells[cell]) continue;
-    throw CommandFailure(fmt::format(
-        "the program changed a fixed cell: row {}, column {} is {} °C, and {} °C in the plan",
-        cell / field.cols, cell % field.cols, field.cells[cell], plan.domain.cells[cell]));
-  }
+  for (std::size_t cell = 0; differing_bits != 0 && cell < initial.size(); ++cell)
+    if (plan.interior.cells[cell] == 0 && field.cells[cell] != initial[cell])
+      throw CommandFailure(fmt::format(
+          "the program changed a fixed cell: row {}, column {} is {} °C, and {} °C in the plan",
+          cell / cols, cell % cols, field.cells[cell], initial[cell]));
+  return field;
 }
 
 /// Number of Jacobi iterations over which the decay of delta is measured.
@@ -104,29 +112,24 @@ void judge(const FloorPlan& plan, const SolveParameters& limits, const DeltaDeca
 
 }  // namespace
 
-CommandSolver::CommandSolver(const SolverOptions& options, CommandLaunch launch)
-    : launch_(std::move(launch)),
-      decay_(make_delta_decay(kernels_for(options.isa).sweeps, decay_iterations)) {
-  launch_.words = options.command.words;
-  start();
-}
-
-void CommandSolver::start() {
+CommandSolver::CommandSolver(const SolverOptions& options)
+    : decay_(make_delta_decay(kernels_for(options.isa).sweeps, decay_iterations)),
+      process_(options.command) {
   const auto start = std::chrono::steady_clock::now();
-  process_ = std::make_unique<CommandProcess>(launch_);
-  receive_line(*process_, [](const Json& line) { return line.value("ready", false); });
-  next_start_s_ = seconds_since(start);
+  receive_line(process_, Agent::start_timeout,
+               [](const Json& line) { return line.value("ready", false); });
+  start_s_ = seconds_since(start);
 }
 
 std::filesystem::path CommandSolver::field_path() const {
-  return process_->folder() / fmt::format("field-{}.npy", request_number_);
+  return process_.folder() / fmt::format("field-{}.npy", request_number_);
 }
 
 void CommandSolver::write_arrays(const FloorPlan& plan) {
   try {
     const auto write = [&](PlanFile which, const auto& grid) {
       // Without O_TRUNC, because a file that is emptied loses its memory, and gets it back slowly.
-      const File file(plan_file(process_->folder(), plan_name, which), O_WRONLY | O_CREAT);
+      const File file(plan_file(process_.folder(), plan_name, which), O_WRONLY | O_CREAT);
       const std::string header = npy::header_bytes(grid);
       const auto items = std::as_bytes(std::span(grid.cells));
       file.write_at(0, std::as_bytes(std::span(header)));
@@ -137,7 +140,10 @@ void CommandSolver::write_arrays(const FloorPlan& plan) {
     write(PlanFile::domain, plan.domain);
     write(PlanFile::interior, plan.interior);
     if (plan.has_heat_source()) write(PlanFile::source, plan.source);
-    remove_file(field_path());
+    // Fields of earlier plans, and other files of the program, must not fill the memory.
+    for (const auto& entry : std::filesystem::directory_iterator(process_.folder()))
+      if (!entry.path().filename().string().starts_with(plan_name))
+        std::filesystem::remove_all(entry.path());
     ++request_number_;
   } catch (const RunError& error) {
     throw InputSystemError(
@@ -149,101 +155,79 @@ std::optional<Solution> CommandSolver::solve(const FloorPlan& plan, const SolveP
                                              const SolveControl& control) {
   times_ = {};
   if (count_interior(plan) == 0) return Solution{.field = plan.domain};
-  try {
-    if (!process_) start();
-    times_.start_s = std::exchange(next_start_s_, 0);
-    process_->output().begin_plan(id_);
-    const auto begin = std::chrono::steady_clock::now();
-    write_arrays(plan);
-    times_.write_s = seconds_since(begin);
-    const auto request = std::chrono::steady_clock::now();
-    Solution solution = request_solution(plan, limits, control);
-    times_.solve_s = seconds_since(request);
-    const auto reply = std::chrono::steady_clock::now();
-    solution.field = read_field(plan);
-    judge(plan, limits, decay_, solution);
-    times_.judge_s = seconds_since(reply);
-    return solution;
-  } catch (const BrokenProgram&) {
-    process_.reset();
-    throw;
-  }
+  times_.start_s = std::exchange(start_s_, 0);
+  const auto begin = std::chrono::steady_clock::now();
+  write_arrays(plan);
+  times_.write_s = seconds_since(begin);
+  const auto request = std::chrono::steady_clock::now();
+  Solution solution = request_solution(plan, limits, control);
+  times_.solve_s = seconds_since(request);
+  const auto reply = std::chrono::steady_clock::now();
+  solution.field = checked_field(plan, read_field(plan));
+  judge(plan, limits, decay_, solution);
+  times_.judge_s = seconds_since(reply);
+  return solution;
 }
 
 Solution CommandSolver::request_solution(const FloorPlan& plan, const SolveParameters& limits,
                                          const SolveControl& control) {
   const auto file = [&](PlanFile which) {
-    return plan_file(process_->folder(), plan_name, which).string();
+    return plan_file(process_.folder(), plan_name, which).string();
   };
-  process_->send(
-      json_line({{"id", id_},
-                 {"domain", file(PlanFile::domain)},
-                 {"interior", file(PlanFile::interior)},
-                 {"source", plan.has_heat_source() ? Json(file(PlanFile::source)) : Json()},
-                 {"rows", plan.domain.rows},
-                 {"columns", plan.domain.cols},
-                 {"tolerance", limits.tolerance},
-                 {"norm", to_string(limits.norm)},
-                 {"max_iterations", limits.max_iterations},
-                 {"spacing", limits.spacing},
-                 {"field", field_path().string()}}) +
-      "\n");
+  process_.send(
+      id_, json_line({{"id", id_},
+                      {"domain", file(PlanFile::domain)},
+                      {"interior", file(PlanFile::interior)},
+                      {"source", plan.has_heat_source() ? Json(file(PlanFile::source)) : Json()},
+                      {"rows", plan.domain.rows},
+                      {"columns", plan.domain.cols},
+                      {"tolerance", limits.tolerance},
+                      {"norm", to_string(limits.norm)},
+                      {"max_iterations", limits.max_iterations},
+                      {"spacing", limits.spacing},
+                      {"field", field_path().string()}}) +
+               "\n");
   Solution solution;
   bool is_done = false;
   while (!is_done)
-    receive_line(*process_, [&](const Json& reply) {
-      solution.iterations = reply.value("iterations", std::int64_t{0});
-      solution.is_convergence_known = reply.contains("converged");
-      solution.converged = reply.value("converged", false);
-      is_done = reply.value("done", false);
+    receive_line(process_, CommandProcess::no_limit, [&](const Json& reply) {
       if (const auto error = reply.find("error"); error != reply.end())
         throw CommandFailure("the program reported: " + error->get<std::string>());
-      if (is_done) return solution.iterations >= 0;
-      const auto progress = reply.find("progress");
-      if (progress == reply.end()) return false;
-      if (control.progress)
-        control.progress(progress->get<std::int64_t>(), reply.value("delta", nan_value));
-      return true;
+      is_done = reply.value("done", false);
+      solution.iterations = iterations_in(reply, "iterations");
+      solution.is_convergence_known = reply.contains("converged");
+      solution.converged = reply.value("converged", false);
+      const std::int64_t progress = iterations_in(reply, "progress");
+      if (!is_done && progress >= 0 && control.progress)
+        control.progress(progress, reply.value("delta", nan_value));
+      return (is_done || reply.contains("progress")) && solution.iterations >= 0 && progress >= 0;
     });
   return solution;
 }
 
 Grid<double> CommandSolver::read_field(const FloorPlan& plan) const {
-  const GridShape shape{plan.domain.rows, plan.domain.cols};
-  Grid<double> field;
+  // Without a valid field, the reply may belong to an earlier request, so the program is replaced.
+  if (!file_exists(field_path()))
+    throw BrokenProgram(
+        "the program replied, but did not write the field; its path is the value of \"field\" in "
+        "the request");
   try {
-    // The reply may belong to an earlier request, so the program must be started again.
-    if (!file_exists(field_path()))
-      throw BrokenProgram(
-          "the program replied, but did not write the field; its path is the value of \"field\" in "
-          "the request");
     const InputFile file(field_path());
-    const std::uint64_t max_bytes =
-        npy::prefix_size + (shape.rows + 2) * (shape.cols + 2) * sizeof(double);
-    if (file.size() > max_bytes)
-      throw CommandFailure(
-          fmt::format("the program wrote a field of {} bytes for a plan of {} x {} cells",
-                      file.size(), shape.rows, shape.cols));
-    field = npy::read_float(field_name, file);
+    npy::require_max_cells((plan.domain.rows + 2) * (plan.domain.cols + 2), field_name,
+                           file.size());
+    Grid<double> field = npy::read_float(field_name, file);
     require_finite_values(field, field_name);
+    return field;
   } catch (const InputSystemError&) {
     throw;
   } catch (const InputError& error) {
-    throw CommandFailure(fmt::format("the program wrote no valid field: {}", error.what()));
+    throw BrokenProgram(fmt::format("the program wrote no valid field: {}", error.what()));
   }
-  if (field.rows == shape.rows + 2 && field.cols == shape.cols + 2) field = without_ring(field);
-  if (field.rows != shape.rows || field.cols != shape.cols)
-    throw CommandFailure(
-        fmt::format("the program wrote a field of {} x {} cells for a plan of {} x {} cells",
-                    field.rows, field.cols, shape.rows, shape.cols));
-  require_fixed_cells(plan, field);
-  return field;
 }
 
-std::unique_ptr<Solver> make_solver(const SolverOptions& options, CommandLaunch launch) {
+std::unique_ptr<Solver> make_solver(const SolverOptions& options) {
   if (options.kind != SolverKind::command) return options.make();
-  if (launch.open_files == 0) launch.open_files = original_open_files();
-  return std::make_unique<CommandSolver>(options, std::move(launch));
+  return std::make_unique<CommandSolver>(options);
 }
 
 }  // namespace wallheat

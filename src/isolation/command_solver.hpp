@@ -16,9 +16,8 @@ namespace wallheat {
 /// A solver that passes plans to the program of a solver command, and checks the fields that it
 /// returns. jobs/examples/README.md describes the protocol.
 ///
-/// solve() throws CommandFailure if the program fails, breaks the protocol, or returns a field that
-/// cannot be a result. A program that has ended, or that has broken the protocol, is started again
-/// for the next plan.
+/// solve() throws CommandFailure if the program fails, or returns a field that cannot be a result.
+/// After a BrokenProgram, this solver cannot be used any more.
 class CommandSolver : public Solver {
  public:
   /// Durations of the phases of the latest plan, in s.
@@ -29,8 +28,9 @@ class CommandSolver : public Solver {
     double judge_s = 0;  ///< reading and checking the field
   };
 
-  /// Starts the program and waits until it is ready. Throws RunError if that fails.
-  CommandSolver(const SolverOptions& options, CommandLaunch launch);
+  /// Starts the program and waits until it is ready. Throws RunError or std::system_error if that
+  /// fails, or takes longer than Agent::start_timeout.
+  explicit CommandSolver(const SolverOptions& options);
 
   /// Sets the ID of the next plan.
   void begin_plan(const std::string& id) { id_ = id; }
@@ -39,7 +39,6 @@ class CommandSolver : public Solver {
   [[nodiscard]] const Times& times() const { return times_; }
 
  private:
-  void start();
   void write_arrays(const FloorPlan& plan);
   [[nodiscard]] Solution request_solution(const FloorPlan& plan, const SolveParameters& limits,
                                           const SolveControl& control);
@@ -48,17 +47,15 @@ class CommandSolver : public Solver {
   /// field that a program writes too late is never taken for that of the next plan.
   [[nodiscard]] std::filesystem::path field_path() const;
 
-  CommandLaunch launch_;
   DeltaDecay decay_;  // from the field that the program returns
   std::string id_;
   std::uint64_t request_number_ = 0;
   Times times_;
-  double next_start_s_ = 0;  // Times::start_s of the next plan
-  std::unique_ptr<CommandProcess> process_;
+  double start_s_ = 0;  // Times::start_s of the next plan
+  CommandProcess process_;
 };
 
 /// Returns a solver for the CPU, or for a solver command.
-[[nodiscard]] std::unique_ptr<Solver> make_solver(const SolverOptions& options,
-                                                  CommandLaunch launch = {});
+[[nodiscard]] std::unique_ptr<Solver> make_solver(const SolverOptions& options);
 
 }  // namespace wallheat

@@ -78,7 +78,6 @@ bool MessageChannel::read() {
   do {
     count = ::recv(socket_.get(), piece.data(), piece.size(), 0);
   } while (count < 0 && errno == EINTR);
-  if (count <= 0 && !input_.empty()) throw DecodeError("an incomplete message");
   if (count > 0) input_.insert(input_.end(), piece.begin(), piece.begin() + count);
   return count > 0;
 }

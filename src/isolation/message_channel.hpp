@@ -25,7 +25,7 @@ namespace wallheat {
 //   Task              ----->       solves the plan; several tasks may be in flight
 //                     <-----       TaskResult, or SourceOutage
 //                     <-----       ProcessExit if it cannot continue
-//   (socket closed)   ----->       exits
+//   (end of file)     ----->       ends the program of a solver command, and exits
 //
 // The progress of the plans is not sent. It is stored in memory that both processes share, so that
 // the worker can read it even if the solver process is blocked or dead.
@@ -72,10 +72,12 @@ class MessageChannel {
   /// is not complete yet. Throws DecodeError if the bytes are not a message.
   [[nodiscard]] std::optional<Bytes> next();
   /// Reads the bytes that are available; blocks until there is at least one. Returns false if the
-  /// peer has closed the connection. Throws DecodeError if it did so in the middle of a message.
+  /// peer has closed the connection.
   [[nodiscard]] bool read();
+  /// Returns true if next() has left the beginning of a message.
+  [[nodiscard]] bool has_incomplete_message() const { return !input_.empty(); }
   /// Waits for the next message. Returns nullopt if the peer has closed the connection. Throws
-  /// DecodeError like next() and read().
+  /// DecodeError like next().
   [[nodiscard]] std::optional<Bytes> receive();
 
   /// File descriptor for poll().

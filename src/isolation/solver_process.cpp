@@ -128,12 +128,13 @@ class Inbox {
   std::deque<Task> tasks_;
 };
 
-/// Returns the next task. Ends the process if the worker has closed the connection, because then
-/// the results of the plans in progress cannot be used.
-Task next_task(MessageChannel& channel) {
+/// Returns the next task. If the worker has closed the connection, so that no result can be used,
+/// destroys `idle_runners`, which ends the program of a solver command, and ends the process.
+Task next_task(MessageChannel& channel, std::vector<TaskRunner>& idle_runners) {
   const auto bytes = channel.receive();
-  if (!bytes) std::_Exit(exit_done);
-  return from_bytes<Task>(*bytes);
+  if (bytes) return from_bytes<Task>(*bytes);
+  idle_runners.clear();
+  std::_Exit(exit_done);
 }
 
 }  // namespace
@@ -178,13 +179,14 @@ int run_solver_process(const std::function<OpenDevice(const SolveConfig&)>& open
     return exit_failed;
   }
   process.send(ready);
-  if (slots == 1) process.serve(0, runners.front(), [&] { return next_task(channel); });
+  if (slots == 1) process.serve(0, runners.front(), [&] { return next_task(channel, runners); });
+  std::vector<TaskRunner> none;
   Inbox inbox;
   for (std::uint32_t slot = 0; slot < slots; ++slot)
     std::thread([&, slot] {
       process.serve(slot, runners[slot], [&] { return inbox.take(); });
     }).detach();
-  for (;;) inbox.put(next_task(channel));
+  for (;;) inbox.put(next_task(channel, none));
 }
 
 int solver_process_command(const std::vector<std::string>&) {

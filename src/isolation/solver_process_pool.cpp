@@ -10,6 +10,8 @@
 #include <cstring>
 #include <new>
 #include <optional>
+#include <thread>
+#include <utility>
 
 #include "core/input_file.hpp"
 #include "core/system_limits.hpp"
@@ -21,8 +23,9 @@
 namespace wallheat {
 namespace {
 
-// The kernel may take long to end a process. The pool does not wait longer than this.
-constexpr std::chrono::seconds max_exit_wait{1};
+// The kernel may take long to end a process. The pool does not wait longer than this, which is
+// enough for a supervisor.
+constexpr std::chrono::seconds max_exit_wait{max_supervisor_exit_time};
 
 /// Throws a RunError with the reason in errno.
 [[noreturn]] void throw_not_created(const char* what) {
@@ -30,16 +33,14 @@ constexpr std::chrono::seconds max_exit_wait{1};
       fmt::format("cannot create the {} of a solver process: {}", what, system_error_text(errno)));
 }
 
-/// Waits until all processes that have the other end of a socket have ended.
-void wait_for_hangup(int socket) {
-  const auto deadline = std::chrono::steady_clock::now() + max_supervisor_exit_time;
+/// Returns true if all processes that have the other end of a socket have ended. Discards what they
+/// have sent.
+bool has_hung_up(int socket) {
   std::array<char, 4096> unread{};
-  while (std::chrono::steady_clock::now() < deadline) {
-    pollfd check{socket, POLLIN, 0};
-    constexpr int interval_ms = 100;
-    if (::poll(&check, 1, interval_ms) > 0 && ::read(socket, unread.data(), unread.size()) <= 0)
-      return;
+  ssize_t count = 0;
+  while ((count = ::recv(socket, unread.data(), unread.size(), MSG_DONTWAIT)) > 0) {
   }
+  return count == 0 || (errno != EAGAIN && errno != EINTR);
 }
 
 bool has_input(int file) {
@@ -73,18 +74,35 @@ struct SolverProcessPool::Process {
   SharedPage page{};
   std::unique_ptr<ChildProcess> process{};
   std::optional<MessageChannel> channel{};  ///< nullopt: not running, or its messages are ignored
-  /// Socket of a killed process, until the supervisor of its solver command has ended.
-  std::optional<MessageChannel> supervised{};
-  std::string problem{};  ///< why it could not be started; empty if it could
+  /// Socket of a process that must end, until it, and the supervisor of its solver command, have
+  /// ended, or `end_deadline` has passed.
+  std::optional<MessageChannel> ending{};
+  std::chrono::steady_clock::time_point end_deadline{};
+  bool is_ready = false;    ///< it has sent ProcessReady
+  bool must_start = false;  ///< when the previous process has ended
+  std::string problem{};    ///< why it could not be started; empty if it could
+
+  /// Returns true if the process, and the supervisor of its solver command, have ended, or if the
+  /// pool does not wait for that any longer.
+  [[nodiscard]] bool has_ended() const {
+    return std::chrono::steady_clock::now() >= end_deadline ||
+           ((!process || process->wait({})) && (!ending || has_hung_up(ending->fd())));
+  }
+  [[nodiscard]] bool is_idle() const {
+    return is_ready && std::ranges::all_of(*page.slots, [](const SlotProgress& slot) {
+             return slot.plan.load(std::memory_order_acquire) == SlotProgress::no_plan;
+           });
+  }
 };
 
 SolverProcessPool::SolverProcessPool(SolverProgram program) : program_(std::move(program)) {}
 
 SolverProcessPool::~SolverProcessPool() {
-  for (std::size_t process = 0; process < processes_.size(); ++process)
-    kill(process);  // all are killed before the destructors wait for one of them
+  // All processes are ended before this waits for one of them.
+  for (std::size_t number = 0; number < processes_.size(); ++number) kill(number);
+  constexpr std::chrono::milliseconds pause{1};
   for (const auto& process : processes_)
-    if (process->supervised) wait_for_hangup(process->supervised->fd());
+    while (!process->has_ended()) std::this_thread::sleep_for(pause);
 }
 
 void SolverProcessPool::add(const SolveConfig& settings) {
@@ -93,13 +111,21 @@ void SolverProcessPool::add(const SolveConfig& settings) {
 }
 
 void SolverProcessPool::start(std::size_t number) {
-  Process& process = *processes_[number];
+  processes_[number]->must_start = true;
+  start_if_possible(*processes_[number]);
+}
+
+/// Starts a process that must start, unless the previous process has not ended: it may still use a
+/// GPU, or much memory.
+void SolverProcessPool::start_if_possible(Process& process) {
+  if (!process.must_start || !process.has_ended()) return;
+  process.must_start = process.is_ready = false;
   std::erase_if(killed_, [](const auto& child) { return child->wait({}); });
-  // The previous process may still use a GPU, or much memory.
-  if (process.process && !process.process->wait(max_exit_wait))
+  if (process.process && !process.process->wait({})) {
+    process.process->kill();
     killed_.push_back(std::move(process.process));
-  if (process.supervised) wait_for_hangup(process.supervised->fd());
-  process.supervised.reset();
+  }
+  process.ending.reset();
   new (process.page.slots) ProgressPage;
   try {
     std::array<int, 2> ends{};
@@ -130,10 +156,14 @@ void SolverProcessPool::assign(std::size_t process, const Task& task) {
 
 void SolverProcessPool::kill(std::size_t number) {
   Process& process = *processes_[number];
-  if (process.channel && process.settings.solver.kind == SolverKind::command)
-    process.supervised = std::move(process.channel);
-  process.channel.reset();
-  if (process.process) process.process->kill();
+  process.must_start = false;
+  if (!process.channel) return;  // it does not run, or is ending
+  if (process.settings.solver.kind == SolverKind::command && process.is_idle())
+    ::shutdown(process.channel->fd(), SHUT_WR);
+  else if (process.process)
+    process.process->kill();
+  process.ending = std::exchange(process.channel, std::nullopt);
+  process.end_deadline = std::chrono::steady_clock::now() + max_exit_wait;
 }
 
 std::vector<ProcessEvent> SolverProcessPool::poll(std::chrono::milliseconds at_most) {
@@ -141,6 +171,7 @@ std::vector<ProcessEvent> SolverProcessPool::poll(std::chrono::milliseconds at_m
   std::vector<pollfd> files;
   for (std::size_t number = 0; number < processes_.size(); ++number) {
     Process& process = *processes_[number];
+    start_if_possible(process);
     if (!process.problem.empty()) {
       events.push_back(
           {number, ProcessExit{ProcessExit::Cause::failed, std::exchange(process.problem, "")}});
@@ -162,6 +193,7 @@ std::vector<ProcessEvent> SolverProcessPool::poll(std::chrono::milliseconds at_m
 void SolverProcessPool::listen(std::size_t number, std::vector<ProcessEvent>& events) {
   Process& process = *processes_[number];
   const auto poll = [&](FromProcess what) {
+    if (std::holds_alternative<ProcessReady>(what)) process.is_ready = true;
     events.push_back({number, std::move(what)});
     if (std::holds_alternative<ProcessExit>(events.back().message)) kill(number);
   };
@@ -170,10 +202,13 @@ void SolverProcessPool::listen(std::size_t number, std::vector<ProcessEvent>& ev
   };
   try {
     while (process.channel && has_input(process.channel->fd())) {
-      if (!process.channel->read())
-        return died(process.process->wait(max_exit_wait)
-                        ? process.process->exit_description()
-                        : "closed the connection, but is still running");
+      if (!process.channel->read()) {
+        const bool has_ended = process.process->wait(max_exit_wait);
+        if (has_ended && process.process->succeeded() && process.channel->has_incomplete_message())
+          return died("sent an incomplete message");
+        return died(has_ended ? process.process->exit_description()
+                              : "closed the connection, but is still running");
+      }
       while (const auto bytes = process.channel ? process.channel->next() : std::nullopt)
         poll(from_bytes<FromProcess>(*bytes));
     }

@@ -29,11 +29,10 @@ WALLHEAT_MEMBERS(Door, cells);
 WALLHEAT_MEMBERS(SolveParameters, tolerance, max_iterations, accuracy, norm, spacing);
 WALLHEAT_MEMBERS(Thresholds, above, below);
 WALLHEAT_MEMBERS(SolverCommand, line, words, files, version, is_deterministic, cores_per_slot,
-                 slots_per_gpu, memory_gb);
+                 slots_per_gpu, memory_gb, environment, open_files);
 WALLHEAT_MEMBERS(SolverOptions, limits, backend, isa, gpu, kind, command, spacing_is_known, walls,
                  thresholds, door);
-WALLHEAT_MEMBERS(SolveConfig, data, solver, save_fields, host, device, plan_timeout_s, slots,
-                 environment, open_files, cpus);
+WALLHEAT_MEMBERS(SolveConfig, data, solver, save_fields, host, device, plan_timeout_s, slots, cpus);
 
 Bytes encode(const SolveConfig& settings) { return to_bytes(settings); }
 
@@ -164,7 +163,6 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     PlanResult row = pending_row(settings, task, thread);
     std::uint64_t field_hash = 0;
     auto kind = TaskResult::Kind::solved;
-    bool is_command_failure = false;
     const auto fail = [&](TaskResult::Kind how, std::string why) {
       kind = how;
       row.status = PlanStatus::failed;
@@ -175,12 +173,13 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
           solve_into(settings, *source, *solver, {task.id, task.entry_offsets}, control, row);
     } catch (const DeviceFault&) {
       throw;  // the worker decides whether a plan is the cause
+    } catch (const BrokenProgram&) {
+      throw;  // the worker replaces this process: the start of a program counts against no plan
     } catch (const SourceUnavailable&) {
       throw;  // not a failure of the plan
     } catch (const DeviceTooSmall& error) {
       fail(TaskResult::Kind::retryable, error.what());
     } catch (const CommandFailure& error) {
-      is_command_failure = true;
       fail(TaskResult::Kind::retryable, error.what());
     } catch (const std::bad_alloc&) {
       fail(TaskResult::Kind::retryable, "not enough memory to solve it" + limit_note(ENOMEM));
@@ -197,7 +196,7 @@ TaskRunner make_task_runner(const SolveConfig& settings, SharedPlanSource source
     if (is_here && of_this_plan) row.peak_memory = peak_memory();
     try {
       TaskResult result = encoded(task.plan, row, kind, field_hash);
-      if (kind == TaskResult::Kind::host_error || is_command_failure) result.error = row.error;
+      if (kind != TaskResult::Kind::failed) result.error = row.error;
       if (const auto* gpu = dynamic_cast<const GpuSolver*>(solver.get()))
         result.gpu_times = gpu->times();
       if (const auto* command = dynamic_cast<const CommandSolver*>(solver.get()))
@@ -216,13 +215,10 @@ OpenDevice open_device(const SolveConfig& settings) {
     const auto warn = [](const std::string& warning) { print_error("wallheat: {}", warning); };
     return open_device(settings, open_gpu(*settings.solver.gpu, warn));
   }
-  return {
-      1,
-      [settings, source = open_plan_source(settings.data, ListingMode::lazy)](SolverSlot thread) {
-        return make_task_runner(
-            settings, source,
-            make_solver(settings.solver, {{}, settings.environment, settings.open_files}), thread);
-      }};
+  return {1, [settings,
+              source = open_plan_source(settings.data, ListingMode::lazy)](SolverSlot thread) {
+            return make_task_runner(settings, source, make_solver(settings.solver), thread);
+          }};
 }
 
 OpenDevice open_device(const SolveConfig& settings, std::shared_ptr<GpuDevice> device) {

@@ -28,9 +28,6 @@ struct SolveConfig {
   std::string device;         ///< device type; stored in each row
   double plan_timeout_s = 0;  ///< longest time without progress of a plan; 0: unlimited
   std::uint32_t slots = 1;    ///< plans solved at the same time; 0: as many as keep the device busy
-  /// Environment of a solver command, and its soft limit of open files.
-  std::vector<std::string> environment{};
-  std::uint64_t open_files = 0;
   std::vector<int>
       cpus{};  ///< CPUs to which all threads are bound; empty: the binding is inherited
 };
@@ -45,8 +42,8 @@ void fill_result(const FloorPlan& plan, const Solution& solution, const SolverOp
                  PlanResult& result);
 
 /// Solves one plan, and reports its progress to the SolveControl. A failure of the plan is returned
-/// as a result. Throws DeviceFault if the device failed, and SourceUnavailable if the plan source
-/// cannot be read for now.
+/// as a result. Throws DeviceFault if the device failed, BrokenProgram if the program of a solver
+/// command must be replaced, and SourceUnavailable if the plan source cannot be read for now.
 using TaskRunner = std::function<TaskResult(const Task&, const SolveControl&)>;
 
 /// A slot of a solver process.

@@ -47,7 +47,7 @@ struct ProcessEvent {
 class SolverProcessPool {
  public:
   explicit SolverProcessPool(SolverProgram program);
-  /// Kills all solver processes.
+  /// Ends all solver processes as kill() does, and waits for that.
   ~SolverProcessPool();
   SolverProcessPool(const SolverProcessPool&) = delete;
   SolverProcessPool& operator=(const SolverProcessPool&) = delete;
@@ -55,13 +55,15 @@ class SolverProcessPool {
   /// Adds a solver process without starting it; its number is count() - 1. Throws RunError if the
   /// shared memory cannot be created.
   void add(const SolveConfig& settings);
-  /// Starts a process that is not running. If that fails, poll() returns the reason as a
-  /// ProcessExit.
+  /// Starts a process that is not running. If the previous process has not ended, poll() starts it
+  /// later. If the start fails, poll() returns the reason as a ProcessExit.
   void start(std::size_t process);
   /// Sends a task. If it does not fit into the socket of the process, poll() sends it later, in
   /// order.
   void assign(std::size_t process, const Task& task);
-  /// Kills a process. poll() returns nothing more from it.
+  /// Kills a process. poll() returns nothing more from it. The program of a solver command that has
+  /// no plan in progress ends by itself, so that its last output is logged; its solver process is
+  /// killed if that takes too long.
   void kill(std::size_t process);
 
   /// Returns the messages that have arrived, and the ends of processes. Waits for the first of
@@ -74,6 +76,7 @@ class SolverProcessPool {
 
  private:
   struct Process;
+  void start_if_possible(Process& process);
   void listen(std::size_t process, std::vector<ProcessEvent>& events);
 
   SolverProgram program_;

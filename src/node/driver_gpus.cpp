@@ -22,21 +22,16 @@ std::vector<Gpu> select_visible_gpus(const std::vector<NvmlGpu>& gpus, const cha
   }
   const bool are_equal =
       std::ranges::all_of(gpus, [&](const NvmlGpu& gpu) { return gpu.name == gpus.front().name; });
-  std::string_view rest = visible;
-  while (!rest.empty()) {
-    const std::string_view entry = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
+  for (const std::string_view entry : split(visible, ',')) {
     if (entry.starts_with("MIG-")) {
       add("slice", std::string(entry));
       continue;
     }
-    const auto number = parse_number<std::size_t>(entry);
-    const auto found =
-        number ? (*number < gpus.size() ? gpus.begin() + static_cast<std::ptrdiff_t>(*number)
-                                        : gpus.end())
-               : std::ranges::find_if(gpus, [&](const NvmlGpu& gpu) {
-                   return entry.size() > 4 && gpu.uuid.starts_with(entry);
-                 });
+    const auto number = parse_number<std::ptrdiff_t>(entry);
+    const auto found = std::ranges::find_if(gpus, [&](const NvmlGpu& gpu) {
+      return number ? &gpu - gpus.data() == *number
+                    : entry.size() > 4 && gpu.uuid.starts_with(entry);
+    });
     if (found == gpus.end()) break;
     if (number && !are_equal && !is_pci_order)
       throw RunError(

@@ -22,9 +22,7 @@ constexpr std::size_t max_prefetch_per_slot = 32;
 // sent together.
 constexpr std::size_t large_result_bytes = 1 << 20;
 
-// A solver process must be ready within this time. A program may take long to load from a busy file
-// system.
-constexpr double start_timeout_s = 120;
+constexpr double start_timeout_s = std::chrono::duration<double>(Agent::start_timeout).count();
 // A device is given up if a solver process ends this often in a row before it starts a plan. The
 // last start is delayed.
 constexpr int max_start_attempts = 3;
@@ -342,10 +340,12 @@ void Agent::record_plan_failure(const HeldTask& held, const std::string& what) {
   // device.
   if (consecutive_failures_ == 0 || plan != last_failed_plan_) ++consecutive_failures_;
   last_failed_plan_ = plan;
-  if (device().properties.gpu && consecutive_failures_ >= max_consecutive_failures)
+  // A program of the user is more likely to be the cause than the GPU.
+  if (device().properties.gpu && !device().has_solver_command &&
+      consecutive_failures_ >= max_consecutive_failures)
     give_up_device(fmt::format("{} consecutive plans failed on it; last: {}: {}",
                                consecutive_failures_, id, reason));
-  count_command_failure(plan, reason);
+  count_command_failure(plan, what);
 }
 
 void Agent::give_up_device(const std::string& reason) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -54,8 +55,9 @@ WALLHEAT_MEMBERS(ProcessExit, cause, reason);
 /// what `outbox` contains. See isolation/worker_loop.hpp; tests/simulation has another driver. Not
 /// thread-safe.
 ///
-/// A solver process is replaced if it dies, if it reports that its device failed, or if one of its
-/// plans makes no progress for too long. The plans in progress are treated as follows:
+/// A solver process is replaced if it dies, if it reports that its device or the program of a
+/// solver command failed, or if one of its plans makes no progress for too long. The plans in
+/// progress are treated as follows:
 ///   - a plan without progress fails, and may be retried; the others are returned to rank 0;
 ///   - the device timed out: all plans are returned;
 ///   - otherwise, one plan in progress: that plan fails;
@@ -66,6 +68,10 @@ WALLHEAT_MEMBERS(ProcessExit, cause, reason);
 /// several plans in progress. Then the agent switches to the next device.
 class Agent {
  public:
+  /// A solver process must be ready within this time. A program may take long to load from a busy
+  /// file system.
+  static constexpr std::chrono::seconds start_timeout{120};
+
   /// Where plans are solved: a GPU, or cores.
   struct Device {
     std::size_t processes = 1;  ///< number of solver processes

@@ -126,8 +126,8 @@ void Coordinator::on_bye(int worker, const Bye& bye, double now_s) {
                        : bye.reason);
   if (bye.cause == Bye::Cause::source_outage) source_outage_reason_ = bye.reason;
   if (bye.cause == Bye::Cause::solver_failed) {
-    solver_failure_ = state.info->name() + ": " + bye.reason;
-    request_stop(bye.reason, RunEnd::solver_failed);
+    no_workers_reason_ = state.info->name() + ": " + bye.reason;
+    request_stop(bye.reason, RunEnd::no_workers);
   }
   if (bye.cause == Bye::Cause::interrupted) request_stop("stop requested", RunEnd::interrupted);
 }
@@ -297,6 +297,7 @@ void Coordinator::mark_lost(int worker, Stage stage, const std::string& what, do
 }
 
 void Coordinator::record_departure(const std::string& reason) {
+  if (requested_end_) return;  // the workers leave because they must
   no_workers_reason_ =
       (any_was_ready_ ? "no worker remains; last: " : "no worker could start: ") + reason;
 }

@@ -21,8 +21,8 @@ enum class RunEnd {
   interrupted,    ///< a stop was requested
   out_of_time,    ///< the time limit was reached, or no remaining plan fits into it
   source_outage,  ///< no worker remains, and at least one left because of a source outage
-  no_workers,     ///< no worker became ready, or all are lost or have left
-  solver_failed   ///< the solver command fails in the same way for every plan
+  no_workers  ///< no worker became ready, all are lost or have left, or the solver command fails
+              ///< in the same way for every plan
 };
 
 /// Rank 0's state machine: assigns plans to workers and decides which workers are alive.
@@ -88,11 +88,9 @@ class Coordinator {
   /// Emits an `aborted` event for each plan in progress. Call this once, after end() has returned
   /// anything but RunEnd::finished.
   void emit_aborted_events();
-  /// Returns the message for RunEnd::no_workers and RunEnd::solver_failed: why the last worker was
-  /// lost or has left.
-  [[nodiscard]] const std::string& failure_reason() const {
-    return solver_failure_.empty() ? no_workers_reason_ : solver_failure_;
-  }
+  /// Returns the message for RunEnd::no_workers: why the last worker was lost or has left, or why
+  /// one has stopped the run.
+  [[nodiscard]] const std::string& failure_reason() const { return no_workers_reason_; }
   [[nodiscard]] const PlanQueue& queue() const { return queue_; }
   /// Returns the number of result hashes that are retained to check speculative copies.
   [[nodiscard]] std::size_t retained_hashes() const { return first_results_.size(); }
@@ -158,7 +156,6 @@ class Coordinator {
   /// First results of plans of which a speculative copy is still in flight.
   std::unordered_map<QueueIndex, FirstResult> first_results_;
   std::string no_workers_reason_;
-  std::string solver_failure_;        ///< why a worker stopped the run; empty: none did
   std::string source_outage_reason_;  ///< why a worker cannot read the plans; empty: all can
   bool any_was_ready_ = false;
   // Awake time is the time in which this process could receive messages: awake_s_ = now_s_ -

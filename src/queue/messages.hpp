@@ -68,7 +68,8 @@ struct TaskResult {
   std::uint64_t result_hash = 0;  ///< equal for equal results; see hash_result()
   Bytes encoded_result{};         ///< a PlanResult, as the solver process encoded it
   GpuPlanTimes gpu_times{};
-  /// Message of a host_error. Also replaces `encoded_result` if the solver process died.
+  /// Message of a failure that is not permanent. It replaces `encoded_result` if the solver process
+  /// died.
   std::string error{};
   double program_start_s = 0;  ///< start of the program of a solver command before this attempt
 };

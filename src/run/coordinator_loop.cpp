@@ -100,8 +100,7 @@ class CoordinatorLoop {
     const RunEnd end = *coordinator_.end();
     if (end != RunEnd::finished) coordinator_.emit_aborted_events();
     finish_storing();
-    if (end == RunEnd::no_workers || end == RunEnd::solver_failed)
-      throw RunError(coordinator_.failure_reason());
+    if (end == RunEnd::no_workers) throw RunError(coordinator_.failure_reason());
     return end;
   }
 

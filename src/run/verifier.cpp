@@ -84,7 +84,9 @@ class PlanChecks {
              std::size_t index)
       : reader_(reader), plans_(plans), made_with_(made_with), row_(reader.row(index)) {}
 
-  Findings run(Solver* solver) {
+  /// Solves the plan again with `*solver` unless `solver` is null. Resets `*solver` if it cannot be
+  /// used any more.
+  Findings run(std::shared_ptr<Solver>* solver) {
     check_row();
     read_field_and_rooms();
     if (plans_ == nullptr) return findings_;
@@ -123,7 +125,7 @@ class PlanChecks {
   void check_temperatures(const FloorPlan& plan);
   void check_field(const FloorPlan& plan);
   void check_rooms(const FloorPlan& plan);
-  void solve_again(const FloorPlan& plan, Solver& solver);
+  void solve_again(const FloorPlan& plan, std::shared_ptr<Solver>& solver);
 
   const ResultReader& reader_;
   const PlanSource* plans_;
@@ -286,11 +288,12 @@ void PlanChecks::check_rooms(const FloorPlan& plan) {
           field_ ? "according to the stored field" : "according to the plan");
 }
 
-void PlanChecks::solve_again(const FloorPlan& plan, Solver& solver) {
+void PlanChecks::solve_again(const FloorPlan& plan, std::shared_ptr<Solver>& solver) {
   count(Check::answers);
   try {
-    if (auto* const command = dynamic_cast<CommandSolver*>(&solver)) command->begin_plan(row_.id);
-    const auto solution = solver.solve(plan, made_with_.limits, {});
+    if (auto* const command = dynamic_cast<CommandSolver*>(solver.get()))
+      command->begin_plan(row_.id);
+    const auto solution = solver->solve(plan, made_with_.limits, {});
     PlanResult expected;
     fill_result(plan, *solution, made_with_, expected);
     expected.input_hash = row_.input_hash;  // unchanged_plan() has verified it
@@ -305,6 +308,7 @@ void PlanChecks::solve_again(const FloorPlan& plan, Solver& solver) {
   } catch (const InputError& error) {
     add(Check::answers, fmt::format("cannot be solved again: {}", error.what()));
   } catch (const CommandFailure& error) {
+    solver.reset();  // its program may have ended
     add(Check::answers, fmt::format("cannot be solved again: {}", error.what()));
   }
 }
@@ -336,11 +340,12 @@ Findings verify_rows(const ResultReader& reader, const PlanSource* plans,
                      const std::vector<std::size_t>& sample) {
   std::vector<Findings> of_row(rows.size());
   parallel_for(default_thread_count(), rows.size(), [&] {
-    const std::shared_ptr<Solver> solver = sample.empty() ? nullptr : make_solver(made_with);
-    return [&, solver](std::size_t i) {
-      const bool chosen = std::binary_search(sample.begin(), sample.end(), rows[i]);
-      of_row[i] =
-          PlanChecks(reader, plans, made_with, rows[i]).run(chosen ? solver.get() : nullptr);
+    // A solver is made for the first chosen plan of a thread, because a program may take long to
+    // start.
+    return [&, solver = std::shared_ptr<Solver>()](std::size_t i) mutable {
+      const bool is_chosen = std::binary_search(sample.begin(), sample.end(), rows[i]);
+      if (is_chosen && !solver) solver = make_solver(made_with);
+      of_row[i] = PlanChecks(reader, plans, made_with, rows[i]).run(is_chosen ? &solver : nullptr);
     };
   });
   Findings findings;

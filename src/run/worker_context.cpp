@@ -14,7 +14,6 @@
 #include "core/program.hpp"
 #include "core/system_limits.hpp"
 #include "core/text.hpp"
-#include "io/process_setup.hpp"
 #include "mpi/mpi_environment.hpp"
 #include "node/gpu_telemetry.hpp"
 #include "node/local_machine.hpp"
@@ -74,11 +73,6 @@ SolveConfig settings_for(const RunOptions& options, const WorkerProperties& work
   settings.host = worker.host;
   settings.device = worker.device;
   settings.cpus = std::move(cpus);
-  if (settings.solver.kind == SolverKind::command) {
-    const std::string cores = std::to_string(settings.solver.command.cores_per_slot);
-    settings.environment = {"OMP_NUM_THREADS=" + cores, "NUMBA_NUM_THREADS=" + cores};
-    settings.open_files = original_open_files();
-  }
   return settings;
 }
 
@@ -142,7 +136,7 @@ WorkerDevice gpu(const RunOptions& options, const Machine& machine, const Placem
   SolveConfig settings = settings_for(options, device.properties, placement.cpus);
   if (settings.solver.kind == SolverKind::command) {
     // CUDA is left to the program.
-    settings.environment.push_back("CUDA_VISIBLE_DEVICES=" + found->uuid);
+    settings.solver.command.environment.push_back("CUDA_VISIBLE_DEVICES=" + found->uuid);
     device.processes.assign(static_cast<std::size_t>(settings.solver.command.slots_per_gpu),
                             settings);
   } else {

@@ -165,14 +165,16 @@ SolverOptions recorded_solver(const std::string& file, const Settings& settings)
   SolverOptions options;
   options.isa = available_isas().back();
   Settings built_in = settings;
-  const auto solver = settings.find("solver");
-  if (solver != settings.end() && solver->second == to_string(SolverKind::command)) {
+  const auto text_of = [&](const char* name) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? "" : found->second;
+  };
+  if (text_of("solver") == to_string(SolverKind::command)) {
     built_in.erase("solver");
-    for (const char* const name : command_identity_settings) require_recorded(file, settings, name);
     options.kind = SolverKind::command;
-    options.command.line = settings.at("solver_command");
-    options.command.files = settings.at("solver_files");
-    options.command.version = settings.at("solver_version");
+    options.command.line = text_of("solver_command");  // that it exists is required below
+    options.command.files = text_of("solver_files");
+    options.command.version = text_of("solver_version");
     options.command.is_deterministic = settings.contains("solver_deterministic");
   }
   for_each_setting(settings_reader<RunError>(file + ": its ", built_in), options);

@@ -41,7 +41,9 @@ struct SolverCommand {
   bool is_deterministic = false;   ///< it always computes the same field for a plan
   int cores_per_slot = 1;
   int slots_per_gpu = 1;
-  double memory_gb = 0;  ///< memory of the program of a slot in GB; 0: unknown
+  double memory_gb = 0;                    ///< memory of the program of a slot in GB; 0: unknown
+  std::vector<std::string> environment{};  ///< NAME=VALUE, in addition to that of this process
+  std::uint64_t open_files = 0;            ///< soft limit of open files; 0: that of this process
 };
 
 /// The settings of a result file that identify a solver command.

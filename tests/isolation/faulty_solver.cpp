@@ -55,6 +55,20 @@ TaskRunner faulty_job(const SolveConfig& settings, SolverSlot thread) {
          send_bytes("WALLHEAT\x40\0\0");
          std::_Exit(0);
        }},
+      {"killed-in-message",
+       [](const SolveControl&) -> TaskResult {
+         send_bytes("WALLHEAT\x40\0\0");
+         ::raise(SIGKILL);
+         return {};
+       }},
+      {"held-socket",  // a child holds the socket until the file `go` exists, as a supervisor does
+       [go = (settings.data / "go").string()](const SolveControl&) -> TaskResult {
+         if (::fork() != 0) throw RunError("its socket is held");
+         for (int file = STDOUT_FILENO; file < 64; ++file) ::close(file);
+         ::alarm(60);
+         while (::access(go.c_str(), F_OK) != 0) ::usleep(1000);
+         std::_Exit(0);
+       }},
       {"hang-up",
        [](const SolveControl&) {
          ::shutdown(STDIN_FILENO, SHUT_RDWR);

@@ -115,14 +115,15 @@ TEST_F(SolverProcessPoolTest, ChangesResultHashWhenOnlyFieldDiffers) {
 TEST_F(SolverProcessPoolTest, SurvivesEveryFaultOfSolverProcess) {
   open();
   using Matcher = testing::Matcher<const std::string&>;
-  for (const auto& [plan, reason] :
-       std::vector<std::pair<std::string, Matcher>>{{"segmentation-fault", Mentions("SIGSEGV")},
-                                                    {"abort", Mentions("SIGABRT")},
-                                                    {"exit", Mentions("exit status 7")},
-                                                    {"garbage", Mentions("message")},
-                                                    {"half-a-message", Mentions("message")},
-                                                    {"hang-up", Not(Mentions("message"))},
-                                                    {"wrong-plan", Mentions("message")}}) {
+  for (const auto& [plan, reason] : std::vector<std::pair<std::string, Matcher>>{
+           {"segmentation-fault", Mentions("SIGSEGV")},
+           {"abort", Mentions("SIGABRT")},
+           {"exit", Mentions("exit status 7")},
+           {"garbage", Mentions("message")},
+           {"half-a-message", Mentions("message")},
+           {"killed-in-message", AllOf(Mentions("SIGKILL"), Not(Mentions("message")))},
+           {"hang-up", Not(Mentions("message"))},
+           {"wrong-plan", Mentions("message")}}) {
     const PlanResult row = solve(plan);
     EXPECT_TRUE(is_retryable()) << plan;
     EXPECT_THAT(row.error, AllOf(Mentions("solver process"), reason));
@@ -160,6 +161,22 @@ TEST_F(SolverProcessPoolTest, FailsPlanAfterProgressTimeout) {
     EXPECT_TRUE(is_retryable());
     expect_sound();
   }
+}
+
+// A worker that waits sends no heartbeat, and rank 0 would take it for lost.
+TEST_F(SolverProcessPoolTest, WorksWhilePreviousProcessEnds) {
+  settings_.solver.kind = SolverKind::command;
+  settings_.solver.command.words = {"sh", "-c", "echo '{\"ready\": true}'; cat"};
+  open();
+  rank0_->receive_until("the process", [&] { return rank0_->facts.has_value(); });
+  const pid_t previous = child();
+  EXPECT_THAT(solve("held-socket").error, Mentions("held"));
+  EXPECT_THAT(children_of(::getpid()), Each(previous)) << "the next process waits";
+  make_file("go");
+  rank0_->receive_until("the next process", [&] {
+    const auto children = children_of(::getpid());
+    return !children.empty() && children.back() != previous;
+  });
 }
 
 TEST_F(SolverProcessPoolTest, IgnoresTimeWhileWorkerIsSuspended) {

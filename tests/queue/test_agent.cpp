@@ -403,6 +403,12 @@ class SolverCommandAgentTest : public AgentTest {
     open({device});
     assign({0, 1, 2, 3, 4});
   }
+  /// The program ends while it solves a plan, and is started again.
+  void end_program(std::uint32_t plan, int iterations = 0) {
+    begin(0, {plan}, iterations);
+    end(0, ProcessExit::Cause::failed, "the program ended with exit status 1");
+    if (!agent_.has_left()) become_ready();
+  }
   void fail(std::uint32_t plan, const std::string& reason) {
     begin(0, {plan});
     agent_.on_result(
@@ -461,6 +467,29 @@ TEST_F(SolverCommandAgentTest, StopsRunWhenFirstPlansFailAlike) {
   ASSERT_TRUE(bye);
   EXPECT_EQ(bye->cause, Bye::Cause::solver_failed);
   EXPECT_THAT(bye->reason, Mentions({"3 plans", "exit status 1: row 99"}));
+}
+
+TEST_F(SolverCommandAgentTest, StopsRunWhenProgramEndsInFirstPlansAfterDifferentProgress) {
+  open_command();
+  end_program(0);
+  end_program(1, 100);
+  EXPECT_THAT(sent().error, Mentions({"exit status 1", "iteration 100"}));
+  EXPECT_FALSE(agent_.has_left());
+  end_program(2);
+  ASSERT_TRUE(agent_.has_left());
+  EXPECT_EQ(sent().bye->cause, Bye::Cause::solver_failed);
+}
+
+TEST_F(SolverCommandAgentTest, KeepsGpuWhenProgramEndsForSeveralPlans) {
+  Agent::Device device = gpu();
+  device.has_solver_command = true;
+  open({device});
+  assign({0, 1, 2, 3, 4});
+  begin(0, {0});
+  solve(0, 0);
+  pass(0.1);
+  for (const std::uint32_t plan : {1, 2, 3, 4}) end_program(plan);
+  EXPECT_FALSE(agent_.has_left());
 }
 
 TEST_F(SolverCommandAgentTest, ContinuesWhenFailuresDifferOrPlanWasSolved) {

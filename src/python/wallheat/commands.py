@@ -29,8 +29,6 @@ def serve(function: Callable[..., Any]) -> None:
         sys.exit(f"{sys.argv[0]}: start it with wallheat run --solver-command 'python3 {sys.argv[0]}'")
     with (os.fdopen(int(os.environ["WALLHEAT_REQUESTS_FD"]), encoding="utf-8") as requests,
           os.fdopen(int(os.environ["WALLHEAT_REPLIES_FD"]), "w", encoding="utf-8") as replies):
-        os.set_inheritable(requests.fileno(), False)
-        os.set_inheritable(replies.fileno(), False)
         print('{"ready": true}', file=replies, flush=True)
         for line in requests:
             try:
