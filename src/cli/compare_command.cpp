@@ -116,7 +116,7 @@ void parse_comparison(Options& options, CompareOptions& compare) {
               "file or NAME that speed-ups are relative to (default: the slowest)");
   options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
               "floor plans of the printed results");
-  options.add_conflict("data", {"require-equal", "list", "plans", "timed-plans", "base"});
+  options.add_conflict("data", {"list", "plans", "timed-plans", "base"});
   options.check([&] { check_comparison(compare); });
   options.parse();
 }
@@ -184,16 +184,27 @@ Report compare_command(Options& options) {
     const SharedPlanSource plans = open_plan_source(compare.data);
     const std::string& file = compare.words.front();
     if (compare.words.size() > 1 || !is_hdf5_file(file)) {
+      if (compare.equality)
+        throw UsageError(
+            "--require-equal with --data requires one result file, whose settings "
+            "state what was requested");
       ResultCsv results = read_result_csv(compare.words);
       remove_unavailable_plans(results, *plans);
       return identify_iterates(results, *plans);
     }
     require_result_file(file);
     const ResultReader reader(file);
+    const SolverOptions requested = recorded_solver(file, reader.settings());
     ResultCsv results = results_as_csv(file, reader);
     remove_unavailable_plans(results, *plans);
-    Report report = identify_iterates(results, *plans);
+    Report report = identify_iterates(results, *plans, &requested);
     add_time_per_plan(file, reader, *plans, report);
+    const std::string verdict = value_text(value_of(report, "request"));
+    report.add_note(verdict);
+    if (compare.equality && value_of(report, "as_requested") != Value(true)) {
+      report.error = fmt::format("--require-equal: {} is {}", file, verdict);
+      report.exit_status = exit_failed;
+    }
     return report;
   }
   std::deque<ResultReader> readers;  // a deque, because its elements are not moved

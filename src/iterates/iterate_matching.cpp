@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -74,7 +75,8 @@ struct FitTask {
 
 /// Compares plans on all cores. Logs the progress to stderr.
 void fit_plans(const std::vector<CsvResult>& answers, const PlanSource& source,
-               const std::vector<FitTask>& tasks, Recognition& recognition) {
+               const WallOverrides& walls, const std::vector<FitTask>& tasks,
+               Recognition& recognition) {
   std::mutex mutex;
   std::size_t done = 0;
   auto last_report = std::chrono::steady_clock::now();
@@ -82,7 +84,8 @@ void fit_plans(const std::vector<CsvResult>& answers, const PlanSource& source,
     const CsvResult& printed = answers[task.plan];
     if (std::ranges::none_of(printed.numbers, [](const auto& each) { return each.has_value(); }))
       throw InputError("the result contains no number");
-    const FloorPlan plan = source.load(printed.id);
+    FloorPlan plan = source.load(printed.id);
+    apply_wall_overrides(plan, walls);
     if (plan.has_heat_source())
       throw InputError("has a heat source, which the known programs do not support");
     if ((recognition.cells[task.plan] = count_interior(plan)) == 0)
@@ -151,7 +154,8 @@ std::vector<std::size_t> order_plans(const Recognition& recognition) {
 /// Compares all plans with the reference's kind of iteration. If that does not decide what the
 /// program is, compares a few plans with all other kinds, and then the other plans with the kinds
 /// that agree with these few.
-Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& source) {
+Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& source,
+                      const WallOverrides& walls) {
   const std::size_t plans = answers.size();
   const std::vector<IterationKind>& kinds = iteration_kinds();
   Recognition recognition{std::vector<std::string>(plans), std::vector<std::int64_t>(plans),
@@ -160,7 +164,7 @@ Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& s
     recognition.fits[kind].assign(kinds[kind].averages.size(), Fits(plans));
   std::vector<FitTask> tasks;
   for (std::size_t plan = 0; plan < plans; ++plan) tasks.push_back({0, plan});
-  fit_plans(answers, source, tasks, recognition);
+  fit_plans(answers, source, walls, tasks, recognition);
   recognition.is_precise =
       2 * static_cast<std::size_t>(std::ranges::count_if(answers, identifies_iterates)) > plans;
   rank_hypotheses(recognition);
@@ -182,7 +186,7 @@ Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& s
   for (const std::size_t plan : sample) {
     tasks.clear();
     for (const std::size_t kind : open) tasks.push_back({kind, plan});
-    fit_plans(answers, source, tasks, recognition);
+    fit_plans(answers, source, walls, tasks, recognition);
     std::erase_if(open, [&](std::size_t kind) {
       const bool agrees = std::ranges::any_of(recognition.fits[kind],
                                               [&](const Fits& fits) { return fits[plan].agrees; });
@@ -205,7 +209,7 @@ Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& s
   tasks.clear();
   for (const std::size_t plan : std::span(order).subspan(sample.size()))
     for (const std::size_t kind : open) tasks.push_back({kind, plan});
-  fit_plans(answers, source, tasks, recognition);
+  fit_plans(answers, source, walls, tasks, recognition);
   rank_hypotheses(recognition);
   return recognition;
 }
@@ -375,16 +379,76 @@ Table make_hypothesis_table(const Recognition& recognition) {
   return table;
 }
 
+/// Returns why the reported number of iterations is not that of the field; an empty string if it
+/// is, or if one of them is unknown.
+std::string count_problem(const PlanFit& fit, const std::optional<std::int64_t>& reported) {
+  if (!reported || !fit.agrees || fit.contains(*reported)) return "";
+  const std::int64_t difference = *reported - (*reported < fit.first ? fit.first : fit.last);
+  return fmt::format("the reported iterations are {} {} than those of the field",
+                     std::abs(difference), difference < 0 ? "less" : "more");
+}
+
+/// Returns a problem for each plan that is not as requested.
+std::vector<std::string> request_problems(const ResultCsv& csv, const Recognition& recognition,
+                                          const SolverOptions& requested) {
+  const bool is_steady = requested.kind == SolverKind::steady;
+  std::vector<std::string> problems;
+  for (std::size_t plan = 0; plan < csv.plans.size(); ++plan) {
+    const PlanFit& fit = recognition.fits.front().front()[plan];
+    const PlanFit& steady = recognition.fits.back().front()[plan];
+    problems.push_back(recognition.faults[plan].empty() ? request_problem(fit, steady, requested)
+                                                        : "cannot be compared");
+    // The iterations of steady are not sweeps.
+    if (problems.back().empty() && !is_steady)
+      problems.back() = count_problem(fit, csv.plans[plan].iterations);
+  }
+  return problems;
+}
+
+/// Adds whether the results of a result file are as requested. `problems` are those of the plans
+/// with a result.
+void add_request(const ResultCsv& csv, const Recognition& recognition,
+                 const SolverOptions& requested, const std::vector<std::string>& problems,
+                 Report& report) {
+  std::map<std::string, std::size_t> plans_by_problem;
+  for (const std::string& problem : problems)
+    if (!problem.empty()) ++plans_by_problem[problem];
+  for (const MissingResult& plan : csv.missing.value())
+    if (const std::string status = plan.reason.substr(0, plan.reason.find(':'));
+        status != to_string(PlanStatus::empty))
+      ++plans_by_problem[status];
+  std::string settings = fmt::format("--max-iterations {}", requested.limits.max_iterations);
+  settings = requested.kind == SolverKind::steady
+                 ? "--solver steady"
+                 : fmt::format("--tolerance {}, {}", requested.limits.tolerance, settings);
+  if (requested.limits.norm != Norm()) settings += " --norm l2";
+  std::vector<std::string> reasons;
+  if (recognition.is_decided() && !plans_by_problem.empty())
+    reasons.push_back(request_deviation(recognition.hypotheses.front(), requested));
+  std::erase(reasons, "");
+  for (const auto& [problem, plans] : plans_by_problem)
+    reasons.push_back(count_text(plans, "plan") + ": " + problem);
+  report.add_json_fact("as_requested", plans_by_problem.empty());
+  report.add_json_fact("request", plans_by_problem.empty()
+                                      ? fmt::format("as requested ({})", settings)
+                                      : fmt::format("NOT as requested ({}): {}", settings,
+                                                    fmt::join(reasons, "; ")));
+}
+
 }  // namespace
 
-Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
+Report identify_iterates(const ResultCsv& csv, const PlanSource& source,
+                         const SolverOptions* requested) {
   const std::string& file = csv.name;
   if (csv.thresholds != Thresholds())
     throw RunError(fmt::format(
         "{} counts cells above {} °C and below {} °C, but the known programs count cells above "
         "{} °C and below {} °C; remove its columns of shares",
         file, csv.thresholds.above, csv.thresholds.below, Thresholds().above, Thresholds().below));
-  const Recognition recognition = recognize(csv.plans, source);
+  const Recognition recognition =
+      recognize(csv.plans, source, requested == nullptr ? WallOverrides() : requested->walls);
+  std::vector<std::string> problems(csv.plans.size());
+  if (requested != nullptr) problems = request_problems(csv, recognition, *requested);
   Report report{file};
   report.add_note(verdict_text(recognition, csv.plans));
   Table table{"answers",
@@ -393,7 +457,9 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
                {"answer", "verdict"},
                {"sweeps", "sweeps"},
                {"nearest", "nearest iterate"},
-               {"distance", "largest difference", {ValueFormat::digits, 3}}}};
+               {"distance", "difference from it, °C or %", {ValueFormat::digits, 3}},
+               json_only_column("iterations"),
+               json_only_column("problem")}};
   constexpr std::size_t few_plans = 20;
   table.max_text_rows = few_plans;
   std::size_t none = 0;
@@ -403,6 +469,8 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
     answered.add(id);
     Table::Row& row = table.rows.emplace_back(Table::Row{id, verdict_on_plan(recognition, plan)});
     row.resize(table.columns.size());
+    row[5] = csv.plans[plan].iterations;
+    row[6] = problems[plan].empty() ? Value() : Value(problems[plan]);
     if (!recognition.faults[plan].empty()) continue;
     const PlanFit& fit = find_fit(recognition, plan);
     none += fit.agrees ? 0U : 1U;
@@ -411,16 +479,17 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
     row[4] = fit.distance;
   }
   for (const std::string& id : csv.unavailable) answered.add(id);
-  std::size_t missing = 0;
-  for (const std::string_view id : source.ids().ids) {
-    if (answered.find(id)) continue;
-    ++missing;
-    table.rows.push_back({id, "missing in " + file, {}, {}, {}});
-  }
+  std::vector<MissingResult> missing_results = csv.missing.value_or(std::vector<MissingResult>());
+  if (!csv.missing)
+    for (const std::string_view id : source.ids().ids)
+      if (!answered.find(id)) missing_results.push_back({std::string(id), "missing in " + file});
+  for (const MissingResult& plan : missing_results)
+    table.rows.emplace_back(Table::Row{plan.id, plan.reason}).resize(table.columns.size());
+  const std::size_t missing = missing_results.size();
   if (none > 0) report.add_note(fmt::format("no iterate matches {}", count_text(none, "plan")));
   if (missing > 0)
-    report.add_note(
-        fmt::format("{} missing in {}", count_text(missing, "plan is", "plans are"), file));
+    report.add_note(count_text(missing, "plan is", "plans are") +
+                    (csv.missing ? " without a result in " : " missing in ") + file);
   report.add_json_fact("plans", csv.plans.size());
   report.add_json_fact("none", none);
   report.add_json_fact("missing", missing);
@@ -437,6 +506,7 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
   Table hypotheses = make_hypothesis_table(recognition);
   hypotheses.max_text_rows = few_plans;
   report.add(std::move(hypotheses));
+  if (requested != nullptr) add_request(csv, recognition, *requested, problems, report);
   return report;
 }
 

@@ -8,6 +8,17 @@
 // Hints: what the user can do after a run. They are shared, so that every command words them alike.
 namespace wallheat {
 
+/// Quotes a word of a command line for a POSIX shell if necessary.
+[[nodiscard]] inline std::string quote_shell_word(const std::string& word) {
+  const bool is_plain = word.find_first_not_of(
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                            "_-+=./,:@%") == std::string::npos;
+  if (is_plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char each : word) quoted += each == '\'' ? "'\\''" : std::string(1, each);
+  return quoted + "'";
+}
+
 /// Hint on resuming a run. The caller may append further options.
 inline constexpr const char* resume_hint = "run the same command with --resume";
 
