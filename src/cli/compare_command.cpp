@@ -12,6 +12,7 @@
 #include "plans/plan_source.hpp"
 #include "report/compare.hpp"
 #include "report/result_csv.hpp"
+#include "report/summary.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
@@ -56,6 +57,11 @@ void require_own_names(const CompareOptions& compare) {
 
 /// Throws UsageError if the arguments or options are inconsistent.
 void check_comparison(CompareOptions& compare) {
+  const bool is_printed = compare.words.size() > 1 || is_text_file(compare.words.front());
+  if (!compare.data.empty() && compare.equality && is_printed)
+    throw UsageError(
+        "--require-equal with --data requires one result file, which contains the settings that "
+        "were requested");
   if (!compare.data.empty()) return;
   if (compare.words.size() < 2)
     throw UsageError("only one argument was given; a comparison requires at least two");
@@ -77,11 +83,16 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "Compares results and times. Each argument is a result file, the printed results of another "
       "program, or NAME=SECONDS: the time of another program for the same plans. Results are "
       "compared bit by bit with those of the first file: settings, columns and stored fields. "
-      "Times are compared with the slowest (or --base WHAT).\nWith --data, the arguments are the "
-      "printed results of one program, in one or several files, possibly rounded or with a subset "
-      "of the columns: identifies the iterates, and thus the algorithm of the program. Plans that "
-      "--data does not contain are ignored. Up to 20000 sweeps are compared. The command "
-      "recognises:\n- stops at any tolerance in °C and any limit of sweeps, by the largest change, "
+      "Times are compared with the slowest (or --base WHAT).\nWith --data, the results are "
+      "compared "
+      "with the iterates of the plans, which identifies the algorithm of the program. The argument "
+      "is one result file, or the arguments are the printed results of one program, in one or "
+      "several files, possibly rounded or with a subset of the columns. Plans that --data does not "
+      "contain are ignored. Up to 20000 sweeps are compared. For a result file, the report ends "
+      "with whether the results are as requested, that is, whether each plan stopped at the "
+      "tolerance or the limit of iterations in the settings of the file, and after the reported "
+      "number of iterations. The command recognises:\n- stops at any tolerance in °C and any limit "
+      "of sweeps, by the largest change, "
       "or by the 2-norm or root mean square of change or residual; checked in every sweep, or in "
       "every 10th to 5000th; the field before the last update, or one sweep later\n- any fixed "
       "number of sweeps, also of a batch that stops with its slowest plan\n- single precision, "
@@ -97,14 +108,17 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "'% below 15'. Commas, semicolons, tabs or spaces separate the values. Lines that are not "
       "results are skipped and counted; a line that resembles a result but is not one is an "
       "error.\nExit status: 0 compared, 1 a file cannot be read, no plan has a result in both "
-      "files, or --require-equal finds a difference, 2 usage error.",
+      "files, or --require-equal finds a difference or a result that is not as requested, 2 usage "
+      "error.",
       {"wallheat compare results.h5 steady.h5",
+       "wallheat compare mine.h5 --data plans --require-equal",
        "wallheat compare job_1.out job_2.out --data plans"});
   options.add("what", file(compare.words, FileRole::results_in_use, "WHAT").positional().required(),
               "result file, printed results or NAME=SECONDS (also as an argument); two or more, or "
               "with --data at least one");
   options.add("require-equal", flag(compare.equality),
-              "exit with status 1 if a result differs in any bit, or is in one file only");
+              "exit with status 1 if a result differs in any bit, or is in one file only; with "
+              "--data, which requires a result file, if a result is missing or not as requested");
   options.add("list", value(compare.list, "N", 5),
               "show at most N plans that differ; JSON and CSV contain all");
   options.add("plans", value(compare.plans, "N", 0, "those of the first file").at_least(1),
@@ -115,7 +129,7 @@ void parse_comparison(Options& options, CompareOptions& compare) {
   options.add("base", value(compare.base, "WHAT"),
               "file or NAME that speed-ups are relative to (default: the slowest)");
   options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
-              "floor plans of the printed results");
+              "floor plans of the results, to find out how they were computed");
   options.add_conflict("data", {"list", "plans", "timed-plans", "base"});
   options.check([&] { check_comparison(compare); });
   options.parse();
@@ -184,10 +198,6 @@ Report compare_command(Options& options) {
     const SharedPlanSource plans = open_plan_source(compare.data);
     const std::string& file = compare.words.front();
     if (compare.words.size() > 1 || !is_hdf5_file(file)) {
-      if (compare.equality)
-        throw UsageError(
-            "--require-equal with --data requires one result file, whose settings "
-            "state what was requested");
       ResultCsv results = read_result_csv(compare.words);
       remove_unavailable_plans(results, *plans);
       return identify_iterates(results, *plans);
@@ -199,6 +209,9 @@ Report compare_command(Options& options) {
     remove_unavailable_plans(results, *plans);
     Report report = identify_iterates(results, *plans, &requested);
     add_time_per_plan(file, reader, *plans, report);
+    if (const PlansBySolver solvers = plans_by_solver(reader); solvers.size() > 1)
+      report.add_note(
+          fmt::format("the results are of {}", solvers_text(solvers, reader.settings())));
     const std::string verdict = value_text(value_of(report, "request"));
     report.add_note(verdict);
     if (compare.equality && value_of(report, "as_requested") != Value(true)) {

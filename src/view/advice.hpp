@@ -23,8 +23,10 @@ namespace wallheat {
 inline constexpr const char* resume_hint = "run the same command with --resume";
 
 /// Returns the command that resumes a run; for callers that do not know how the run was started.
-[[nodiscard]] inline std::string resume_command(const std::string& file) {
-  return "wallheat run --data PLANS --out " + file + " --resume";
+/// `data` are the plans, quoted for a shell.
+[[nodiscard]] inline std::string resume_command(const std::string& file,
+                                                const std::string& data = "PLANS") {
+  return "wallheat run --data " + data + " --out " + file + " --resume";
 }
 
 /// Returns what to do about failed plans, depending on the resources that their errors name.
