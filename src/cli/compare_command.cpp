@@ -111,7 +111,6 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "files, or --require-equal finds a difference or a result that is not as requested, 2 usage "
       "error.",
       {"wallheat compare results.h5 steady.h5",
-       "wallheat compare mine.h5 --data plans --require-equal",
        "wallheat compare job_1.out job_2.out --data plans"});
   options.add("what", file(compare.words, FileRole::results_in_use, "WHAT").positional().required(),
               "result file, printed results or NAME=SECONDS (also as an argument); two or more, or "

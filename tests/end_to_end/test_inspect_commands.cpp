@@ -162,7 +162,7 @@ TEST_F(InspectCommandsTest, ListsColumnsThatConcernOnlyTheFile) {
 
 TEST_F(InspectCommandsTest, MeasuresOrPredictsScaling) {
   solve();
-  EXPECT_THAT(shell("wallheat scaling r.h5").out, Mentions({"nodes", "GPUs", "workers", "100.0"}));
+  EXPECT_THAT(shell("wallheat scaling r.h5").out, Mentions({"nodes", "GPUs", "slots", "100.0"}));
   shell("wallheat run --data plans --out few.h5 --first 2 --threads 1 --device cpu");
   const Json sizes = Json::parse(shell("wallheat scaling r.h5 few.h5 --json").out);
   EXPECT_EQ(sizes["workers"], 1);
