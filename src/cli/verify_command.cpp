@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <iterator>
 #include <random>
 
 #include "cli/commands.hpp"
@@ -158,18 +156,17 @@ Report verify_command(Options& all_options) {
   const SharedPlanSource source = options.data.empty() ? nullptr : open_plan_source(options.data);
   const PlanCounts plans = counts_of(reader);
   std::vector<std::size_t> answered;
+  std::vector<std::size_t> repeatable;  // by the given program
   reader.for_each_row([&](const PlanResult& row) {
-    if (is_solved(row.status)) answered.push_back(row.index);
+    if (!is_solved(row.status)) return;
+    answered.push_back(row.index);
+    if (made_with.kind != SolverKind::command || row.solver == made_with.solver_text())
+      repeatable.push_back(row.index);
   });
-  std::vector<std::size_t> solved_again;
-  std::ranges::copy_if(answered, std::back_inserter(solved_again), [&](std::size_t row) {
-    return made_with.kind != SolverKind::command ||
-           reader.row(row).solver == made_with.solver_text();
-  });
-  const std::size_t other_programs = answered.size() - solved_again.size();
+  const std::size_t other_programs = answered.size() - repeatable.size();
   const std::uint64_t seed =
       options.seed >= 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device()();
-  const auto sample = options.all ? solved_again : sample_rows(solved_again, options.sample, seed);
+  const auto sample = options.all ? repeatable : sample_rows(repeatable, options.sample, seed);
   if (!sample.empty())
     print_error("solving {} of {} again", sample.size(),
                 count_text(answered.size(), "solved plan"));

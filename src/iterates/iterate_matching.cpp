@@ -379,30 +379,56 @@ Table make_hypothesis_table(const Recognition& recognition) {
   return table;
 }
 
-/// Returns why the reported number of iterations is not that of the field; an empty string if it
-/// is, or if one of them is unknown.
-std::string count_problem(const PlanFit& fit, const std::optional<std::int64_t>& reported) {
-  if (!reported || !fit.agrees || fit.contains(*reported)) return "";
+/// Returns the index of the rule of a solve, which checks every sweep.
+std::size_t requested_rule(Norm norm) {
+  const auto quantity = norm == Norm::l2 ? StopRule::Quantity::l2 : StopRule::Quantity::largest;
+  const auto rule = std::ranges::find_if(stop_rules(), [&](const StopRule& each) {
+    return each.quantity == quantity && each.lookahead == 0 && each.interval == 1;
+  });
+  return static_cast<std::size_t>(rule - stop_rules().begin());
+}
+
+/// Beginning of the problem of a plan of which it is unknown whether it is as requested.
+constexpr const char* unknown_problem = "cannot be compared";
+
+/// Returns why the result of a plan is not as requested; an empty string if it is. Its iterations
+/// must be those of the field, if they were reported.
+std::string request_problem(const Recognition& recognition, std::size_t plan,
+                            const std::optional<std::int64_t>& reported,
+                            const SolverOptions& requested) {
+  if (!recognition.faults[plan].empty()) return unknown_problem;
+  const PlanFit& fit = recognition.fits.front().front()[plan];
+  const std::int64_t max_compared = SolveParameters().max_iterations;
+  // The iterates no longer change if they agree up to the last one that is compared.
+  const bool is_fixed_point = fit.agrees && fit.first < fit.last && fit.last == max_compared;
+  if (requested.kind == SolverKind::steady)
+    return recognition.fits.back().front()[plan].agrees || is_fixed_point ? ""
+                                                                          : "not the steady state";
+  const auto [tolerance, max_sweeps, accuracy, norm, spacing] = requested.limits;
+  if (!fit.agrees)
+    return max_sweeps > max_compared
+               ? fmt::format("{}: not one of the first {} iterates", unknown_problem, max_compared)
+               : "not an iterate of the Jacobi method in double precision";
+  const Bracket& stops = fit.tolerances[requested_rule(norm)];
+  if (fit.first > max_sweeps || tolerance > stops.upper) return "more sweeps than requested";
+  if (!stops.contains(tolerance) && max_sweeps > fit.last && !is_fixed_point)
+    return "fewer sweeps than requested";
+  if (!reported || is_fixed_point || fit.contains(*reported)) return "";
   const std::int64_t difference = *reported - (*reported < fit.first ? fit.first : fit.last);
   return fmt::format("the reported iterations are {} {} than those of the field",
                      std::abs(difference), difference < 0 ? "less" : "more");
 }
 
-/// Returns a problem for each plan that is not as requested.
-std::vector<std::string> request_problems(const ResultCsv& csv, const Recognition& recognition,
-                                          const SolverOptions& requested) {
-  const bool is_steady = requested.kind == SolverKind::steady;
-  std::vector<std::string> problems;
-  for (std::size_t plan = 0; plan < csv.plans.size(); ++plan) {
-    const PlanFit& fit = recognition.fits.front().front()[plan];
-    const PlanFit& steady = recognition.fits.back().front()[plan];
-    problems.push_back(recognition.faults[plan].empty() ? request_problem(fit, steady, requested)
-                                                        : "cannot be compared");
-    // The iterations of steady are not sweeps.
-    if (problems.back().empty() && !is_steady)
-      problems.back() = count_problem(fit, csv.plans[plan].iterations);
-  }
-  return problems;
+/// Returns how a program with this hypothesis deviates from the request; an empty string if it
+/// stops as requested, or iterates in another way than the reference.
+std::string request_deviation(const Hypothesis& of, const SolverOptions& requested) {
+  const auto& [tolerance, max_sweeps, accuracy, norm, spacing] = requested.limits;
+  if (of.kind != iteration_kinds().data() || requested.kind == SolverKind::steady) return "";
+  const auto sweeps = of.rule == nullptr ? static_cast<std::int64_t>(of.parameter) : of.limit;
+  if (of.rule == &stop_rules()[requested_rule(norm)] && !of.bracket.contains(tolerance))
+    return fmt::format("the tolerance was {}", of.parameter);
+  const bool has_limit = of.rule == nullptr || of.limit != SolveParameters().max_iterations;
+  return has_limit && sweeps != max_sweeps ? fmt::format("{} sweeps were made", sweeps) : "";
 }
 
 /// Adds whether the results of a result file are as requested. `problems` are those of the plans
@@ -417,22 +443,28 @@ void add_request(const ResultCsv& csv, const Recognition& recognition,
     if (const std::string status = plan.reason.substr(0, plan.reason.find(':'));
         status != to_string(PlanStatus::empty))
       ++plans_by_problem[status];
-  std::string settings = fmt::format("--max-iterations {}", requested.limits.max_iterations);
-  settings = requested.kind == SolverKind::steady
-                 ? "--solver steady"
-                 : fmt::format("--tolerance {}, {}", requested.limits.tolerance, settings);
-  if (requested.limits.norm != Norm()) settings += " --norm l2";
+  const std::string settings =
+      requested.kind == SolverKind::steady
+          ? "--solver steady"
+          : fmt::format("--tolerance {}, --max-iterations {}{}", requested.limits.tolerance,
+                        requested.limits.max_iterations,
+                        requested.limits.norm == Norm::l2 ? ", --norm l2" : "");
   std::vector<std::string> reasons;
-  if (recognition.is_decided() && !plans_by_problem.empty())
-    reasons.push_back(request_deviation(recognition.hypotheses.front(), requested));
-  std::erase(reasons, "");
-  for (const auto& [problem, plans] : plans_by_problem)
+  bool is_unknown = true;
+  for (const auto& [problem, plans] : plans_by_problem) {
     reasons.push_back(count_text(plans, "plan") + ": " + problem);
-  report.add_json_fact("as_requested", plans_by_problem.empty());
-  report.add_json_fact("request", plans_by_problem.empty()
-                                      ? fmt::format("as requested ({})", settings)
-                                      : fmt::format("NOT as requested ({}): {}", settings,
-                                                    fmt::join(reasons, "; ")));
+    is_unknown = is_unknown && problem.starts_with(unknown_problem);
+  }
+  if (recognition.is_decided() && !is_unknown)
+    if (const auto how = request_deviation(recognition.hypotheses.front(), requested); !how.empty())
+      reasons.insert(reasons.begin(), how);
+  const char* const verdict = reasons.empty() ? "as requested"
+                              : is_unknown    ? "not known to be as requested"
+                                              : "NOT as requested";
+  report.add_json_fact("as_requested", is_unknown && !reasons.empty() ? Value() : reasons.empty());
+  report.add_json_fact("request",
+                       fmt::format("{} ({}){}{}", verdict, settings, reasons.empty() ? "" : ": ",
+                                   fmt::join(reasons, "; ")));
 }
 
 }  // namespace
@@ -448,7 +480,8 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source,
   const Recognition recognition =
       recognize(csv.plans, source, requested == nullptr ? WallOverrides() : requested->walls);
   std::vector<std::string> problems(csv.plans.size());
-  if (requested != nullptr) problems = request_problems(csv, recognition, *requested);
+  for (std::size_t plan = 0; requested != nullptr && plan < problems.size(); ++plan)
+    problems[plan] = request_problem(recognition, plan, csv.plans[plan].iterations, *requested);
   Report report{file};
   report.add_note(verdict_text(recognition, csv.plans));
   Table table{"answers",

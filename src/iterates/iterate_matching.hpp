@@ -134,24 +134,14 @@ using Fits = std::vector<PlanFit>;
                                                       const Average& average, const Fits& fits,
                                                       std::size_t min_plans);
 
-/// Returns why the result of a plan is not as requested; an empty string if it is. `fit` is the
-/// comparison with the iterates of the reference's kind and average, and `steady` the one with the
-/// steady state.
-[[nodiscard]] std::string request_problem(const PlanFit& fit, const PlanFit& steady,
-                                          const SolverOptions& requested);
-/// Returns how a program with this hypothesis deviates from the request; an empty string if it
-/// stops as requested, or iterates in another way than the reference.
-[[nodiscard]] std::string request_deviation(const Hypothesis& hypothesis,
-                                            const SolverOptions& requested);
-
 /// Returns a report on which iterates the results in a CSV are, for the plans of a source, and
-/// therefore on the program that printed them. `requested` are the settings of the result file from
-/// which the results were read; null for printed results. If they are given, `as_requested` of the
-/// report is true, false, or null if it cannot be determined, and `request` is the message about
-/// it. The CSV has some of the four columns of the
+/// therefore on the program that printed them. The CSV has some of the four columns of the
 /// reference, with any number of digits, counted with the thresholds of the reference. Solves plans
-/// on all cores, and logs the number of finished plans to stderr. Throws RunError, with a message
-/// that names the file and the invalid line.
+/// on all cores, and logs the number of finished plans to stderr. `requested` are the settings of
+/// the result file that contains the results; null for printed results. If they are given,
+/// `as_requested` of the report states whether the results are as requested, or is unknown, and
+/// `request` is a message about it. Throws RunError, with a message that names the file and the
+/// invalid line.
 [[nodiscard]] Report identify_iterates(const ResultCsv& csv, const PlanSource& source,
                                        const SolverOptions* requested = nullptr);
 

@@ -164,14 +164,6 @@ std::string stop_text(const Hypothesis& of) {
   return text;
 }
 
-/// Returns the rule of a solve: every sweep is checked.
-const StopRule& requested_rule(Norm norm) {
-  const auto quantity = norm == Norm::l2 ? StopRule::Quantity::l2 : StopRule::Quantity::largest;
-  return *std::ranges::find_if(stop_rules(), [&](const StopRule& rule) {
-    return rule.quantity == quantity && rule.lookahead == 0 && rule.interval == 1;
-  });
-}
-
 std::vector<StopRule> make_stop_rules() {
   using enum StopRule::Quantity;
   const std::vector<StopRule> quantities{
@@ -220,38 +212,6 @@ std::string Hypothesis::name() const {
                       : fmt::format("iterates after {} without a stop",
                                     count_text(static_cast<std::size_t>(parameter), "sweep"));
   return stop + kind->text + average->text;
-}
-
-std::string request_problem(const PlanFit& fit, const PlanFit& steady,
-                            const SolverOptions& requested) {
-  const std::int64_t max_compared = reference_parameters.max_iterations;
-  // The iterates no longer change if they agree up to the last one that is compared.
-  const bool is_fixed_point = fit.agrees && fit.first < fit.last && fit.last == max_compared;
-  if (requested.kind == SolverKind::steady)
-    return steady.agrees || is_fixed_point ? "" : "not the steady state";
-  const auto [tolerance, max_sweeps, accuracy, norm, spacing] = requested.limits;
-  if (!fit.agrees)
-    return max_sweeps > max_compared ? fmt::format("not one of the first {} iterates", max_compared)
-                                     : "not an iterate of the Jacobi method in double precision";
-  const auto rule = static_cast<std::size_t>(&requested_rule(norm) - stop_rules().data());
-  const Bracket& stops = fit.tolerances[rule];
-  const bool reaches_limit = fit.first <= max_sweeps && (max_sweeps <= fit.last || is_fixed_point);
-  if (fit.first > max_sweeps || tolerance > stops.upper) return "more sweeps than requested";
-  return reaches_limit || stops.contains(tolerance) ? "" : "fewer sweeps than requested";
-}
-
-std::string request_deviation(const Hypothesis& hypothesis, const SolverOptions& requested) {
-  const SolveParameters& limits = requested.limits;
-  if (hypothesis.kind != iteration_kinds().data() || requested.kind == SolverKind::steady)
-    return "";
-  if (hypothesis.rule == nullptr)
-    return fmt::format("{:.0f} sweeps were made", hypothesis.parameter);
-  if (hypothesis.rule == &requested_rule(limits.norm) &&
-      !hypothesis.bracket.contains(limits.tolerance))
-    return fmt::format("the tolerance was {}", hypothesis.parameter);
-  if (hypothesis.limit != limits.max_iterations)
-    return fmt::format("at most {} sweeps were made", hypothesis.limit);
-  return "";
 }
 
 std::vector<Hypothesis> find_hypotheses(const IterationKind& kind, const Average& average,

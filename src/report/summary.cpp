@@ -263,8 +263,7 @@ void add_solver(const Summary& summary, const SummaryInput& of, Report& report) 
   const std::string solver =
       solvers_text(summary.solvers, of.reader ? of.reader->settings() : Attributes());
   report.add_fact("", solver.empty() ? "" : "solver", solver);
-  report.add_json_fact("solver",
-                       summary.solvers.size() == 1 ? summary.solvers.begin()->first : solver);
+  report.add_json_fact("solver", summary.solvers.empty() ? "" : summary.solvers.begin()->first);
   Table& solvers =
       report.add(Table{"solvers", "", {json_only_column("solver"), json_only_column("plans")}});
   for (const auto& [name, plans] : summary.solvers) solvers.rows.push_back({name, plans});
@@ -500,15 +499,12 @@ std::string solvers_text(const PlansBySolver& solvers, const Attributes& setting
   const auto is_of_settings = [&](const std::string& solver) {
     return !command.empty() && solver == "command " + version;
   };
-  if (solvers.empty()) return "";
-  if (solvers.size() == 1) {
-    const std::string& solver = solvers.begin()->first;
-    return is_of_settings(solver) ? solver + ": " + command : solver;
-  }
+  const bool is_one = solvers.size() == 1;
   std::vector<std::string> each;
   for (const auto& [solver, plans] : solvers)
-    each.push_back(fmt::format("{} by {}{}", count_text(plans, "plan"), solver,
+    each.push_back(fmt::format("{}{}{}", is_one ? "" : count_text(plans, "plan") + " by ", solver,
                                is_of_settings(solver) ? ": " + command : ""));
+  if (solvers.size() < 2) return fmt::format("{}", fmt::join(each, ""));
   return fmt::format("{} {}: {}", solvers.size(),
                      is_solver_command(solvers.begin()->first) ? "programs" : "solvers",
                      fmt::join(each, ", "));

@@ -37,7 +37,7 @@ struct SummaryInput {
 using PlansBySolver = std::map<std::string, std::size_t>;
 [[nodiscard]] PlansBySolver plans_by_solver(const ResultReader& reader);
 /// Describes the solvers of a file with these settings, which contain only the first solver
-/// command. Returns an empty string if there are no plans.
+/// command. Returns an empty string if no plan is solved.
 [[nodiscard]] std::string solvers_text(const PlansBySolver& solvers, const Attributes& settings);
 
 /// Adds the settings and the sessions of a file.

@@ -114,6 +114,12 @@ TEST_F(InspectCommandsTest, ComparesResultFileWithItsRequest) {
   EXPECT_THAT(lines_of(shell(compare).out).back(), Mentions("as requested"));
   shell("wallheat export r.h5 -o r.csv");
   expect_error("compare r.csv --data plans --require-equal", 2, {"--require-equal", "result file"});
+  shell(
+      "wallheat generate --out heated --kind poisson --count 2 --size 24;"
+      "wallheat run --data heated --out heated.h5 --log-level error");
+  const Finished heated =
+      shell("wallheat compare heated.h5 --data heated --require-equal --json", 1);
+  EXPECT_TRUE(Json::parse(heated.out).at("as_requested").is_null());
 }
 
 TEST_F(InspectCommandsTest, NamesProgramsPlansAndReasonsOfSolverCommands) {
