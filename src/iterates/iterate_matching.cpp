@@ -440,9 +440,7 @@ void add_request(const ResultCsv& csv, const Recognition& recognition,
   for (const std::string& problem : problems)
     if (!problem.empty()) ++plans_by_problem[problem];
   for (const MissingResult& plan : csv.missing.value())
-    if (const std::string status = plan.reason.substr(0, plan.reason.find(':'));
-        status != to_string(PlanStatus::empty))
-      ++plans_by_problem[status];
+    if (plan.status != PlanStatus::empty) ++plans_by_problem[std::string(to_string(plan.status))];
   const std::string settings =
       requested.kind == SolverKind::steady
           ? "--solver steady"
@@ -512,13 +510,15 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source,
     row[4] = fit.distance;
   }
   for (const std::string& id : csv.unavailable) answered.add(id);
-  std::vector<MissingResult> missing_results = csv.missing.value_or(std::vector<MissingResult>());
+  const std::size_t answers = table.rows.size();
+  for (const auto& [id, status, error] : csv.missing.value_or(std::vector<MissingResult>()))
+    table.rows.push_back(
+        {id, fmt::format("{}{}{}", to_string(status), error.empty() ? "" : ": ", error)});
   if (!csv.missing)
     for (const std::string_view id : source.ids().ids)
-      if (!answered.find(id)) missing_results.push_back({std::string(id), "missing in " + file});
-  for (const MissingResult& plan : missing_results)
-    table.rows.emplace_back(Table::Row{plan.id, plan.reason}).resize(table.columns.size());
-  const std::size_t missing = missing_results.size();
+      if (!answered.find(id)) table.rows.push_back({id, "missing in " + file});
+  for (Table::Row& row : table.rows) row.resize(table.columns.size());
+  const std::size_t missing = table.rows.size() - answers;
   if (none > 0) report.add_note(fmt::format("no iterate matches {}", count_text(none, "plan")));
   if (missing > 0)
     report.add_note(count_text(missing, "plan is", "plans are") +

@@ -63,18 +63,10 @@ void add_program_times(const CompareResults& found, Report& report) {
   if (found.times.empty()) return;
   report.add_fact("base", found.times.size() > 1 ? "speed-ups relative to" : "",
                   found.base_time().name);
-  std::vector<std::string> without_cpu_time;
-  for (const ProgramTime& time : found.times)
-    if (!time.cpu_seconds_per_plan &&
-        std::ranges::count(found.threads, time.name, &std::pair<std::string, NamedSeconds>::first))
-      without_cpu_time.push_back(time.name);
   if (!found.threads.empty())
     report.add_note(
         "the s per plan of a result file are the wall time of its runs, from start to end, divided "
-        "by their plans");
-  if (!without_cpu_time.empty())
-    report.add_note(
-        fmt::format("the CPU time of {} was not measured", fmt::join(without_cpu_time, ", ")));
+        "by their plans; the CPU s are those of the solvers (- if they were not measured)");
   if (found.times.size() > 1) report.add(figure_of_times(found.times));
 }
 

@@ -583,8 +583,7 @@ ResultCsv results_as_csv(const std::string& file, const ResultReader& reader) {
   csv.missing.emplace();
   reader.for_each_row([&](const PlanResult& row) {
     if (!is_solved(row.status) || row.status == PlanStatus::empty) {
-      const std::string status(to_string(row.status));
-      csv.missing->push_back({row.id, row.error.empty() ? status : status + ": " + row.error});
+      csv.missing->push_back({row.id, row.status, row.error});
       return;
     }
     CsvResult& result = csv.plans.emplace_back();

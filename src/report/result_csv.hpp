@@ -11,6 +11,7 @@
 
 #include "plans/plan_source.hpp"
 #include "report/report.hpp"
+#include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
 #include "wallheat/statistics.hpp"
 
@@ -46,9 +47,11 @@ struct CsvResult {
   std::array<std::optional<Number>, printed_columns.size()> numbers = {};
   std::optional<std::int64_t> iterations = {};  ///< as reported to a result file; nullopt: unknown
 };
-/// A plan without a result, and the reason.
+/// A plan of a result file without a result.
 struct MissingResult {
-  std::string id, reason;
+  std::string id;
+  PlanStatus status;
+  std::string error;  ///< empty unless it has failed
 };
 /// The results in the output of a program.
 struct ResultCsv {
