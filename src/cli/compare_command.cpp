@@ -79,7 +79,7 @@ void check_comparison(CompareOptions& compare) {
 /// Declares and parses the options. Throws UsageError.
 void parse_comparison(Options& options, CompareOptions& compare) {
   options.describe(
-      "FIRST OTHER ... [options]",
+      "WHAT ... [--data PLANS] [options]",
       "Compares results and times. Each argument is a result file, the printed results of another "
       "program, or NAME=SECONDS: the time of another program for the same plans. Results are "
       "compared bit by bit with those of the first file: settings, columns and stored fields. "
