@@ -151,7 +151,13 @@ if(WALLHEAT_SQLITE)
   target_link_libraries(wallheat_report PRIVATE SQLite::SQLite3 Threads::Threads ${CMAKE_DL_LIBS})  # its static library needs both
 endif()
 wallheat_library(iterates LINK PUBLIC wallheat_report)
-wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_monitor)
+# Only this library and the program are built again if the commit changes.
+set(commit_file ${CMAKE_CURRENT_BINARY_DIR}/source_commit.cpp)
+add_custom_target(wallheat_commit_file BYPRODUCTS ${commit_file} VERBATIM COMMAND ${CMAKE_COMMAND}
+  -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${commit_file} -P ${PROJECT_SOURCE_DIR}/src/source_commit.cmake)
+add_library(wallheat_commit STATIC ${commit_file})
+add_dependencies(wallheat_commit wallheat_commit_file)
+wallheat_library(run LINK PUBLIC wallheat_isolation wallheat_mpi wallheat_monitor wallheat_commit)
 find_package(Boost REQUIRED COMPONENTS program_options)
 wallheat_library(cli LINK PUBLIC wallheat_run PRIVATE wallheat_iterates Boost::program_options)
 add_executable(wallheat src/main.cpp)

@@ -19,6 +19,7 @@
 #include "mpi/mpi_environment.hpp"
 #include "node/local_machine.hpp"
 #include "report/gnuplot.hpp"
+#include "run/build_info.hpp"
 #include "solve/gpu/device.hpp"
 #include "view/output_file.hpp"
 #include "view/terminal.hpp"
@@ -316,17 +317,24 @@ Report completion_command(Options& options) {
 }
 
 Report version_command(Options& options) {
-  options.describe("[options]",
-                   "Prints the version of wallheat, the MPI library that it was built with, and "
-                   "whether it was built with CUDA, which GPUs require.",
-                   {"wallheat version", "wallheat version --json"});
+  options.describe(
+      "[options]",
+      "Prints the version of wallheat, the commit that it was built from (-dirty: with "
+      "changes), the compiler, the MPI library that it was built with, and whether it "
+      "was built with CUDA, which GPUs require. Without git the build does not know "
+      "the commit.",
+      {"wallheat version", "wallheat version --json"});
   options.parse();
   const std::string cuda = gpu_support().built_with_cuda ? "yes" : "no";
   // The scripts in jobs read the MPI library from the JSON output.
-  return {.elements = {Fact{"version", "", std::string(version())}, Fact{"mpi", "", mpi_library()},
+  const std::string commit = source_commit;
+  return {.elements = {Fact{"version", "", std::string(version())},
+                       Fact{"commit", "", commit.empty() ? Value() : Value(commit)},
+                       Fact{"compiler", "", compiler_name}, Fact{"mpi", "", mpi_library()},
                        Fact{"cuda", "", cuda},
-                       Note{fmt::format("wallheat {} (MPI: {}; CUDA: {})", version(), mpi_library(),
-                                        cuda)}}};
+                       Note{fmt::format("wallheat {} (commit: {}; compiler: {}; MPI: {}; CUDA: {})",
+                                        version(), commit.empty() ? "unknown" : commit,
+                                        compiler_name, mpi_library(), cuda)}}};
 }
 
 /// Prints the possible next words of a command line, which is $COMP_LINE up to $COMP_POINT, one per

@@ -13,6 +13,7 @@
 #include "plans/plan_source.hpp"
 #include "report/compare.hpp"
 #include "report/result_csv.hpp"
+#include "report/summary.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
@@ -57,6 +58,11 @@ void require_own_names(const CompareOptions& compare) {
 
 /// Throws UsageError if the arguments or options are inconsistent.
 void check_comparison(CompareOptions& compare) {
+  const bool is_printed = compare.words.size() > 1 || is_text_file(compare.words.front());
+  if (!compare.data.empty() && compare.equality && is_printed)
+    throw UsageError(
+        "--require-equal with --data requires one result file, which contains the settings that "
+        "were requested");
   if (!compare.data.empty()) return;
   if (compare.words.size() < 2)
     throw UsageError("only one argument was given; a comparison requires at least two");
@@ -74,15 +80,20 @@ void check_comparison(CompareOptions& compare) {
 /// Declares and parses the options. Throws UsageError.
 void parse_comparison(Options& options, CompareOptions& compare) {
   options.describe(
-      "FIRST OTHER ... [options]",
+      "WHAT ... [--data PLANS] [options]",
       "Compares results and times. Each argument is a result file, the printed results of another "
       "program, or NAME=SECONDS: the time of another program for the same plans. Results are "
       "compared bit by bit with those of the first file: settings, columns and stored fields. "
-      "Times are compared with the slowest (or --base WHAT).\nWith --data, the arguments are the "
-      "printed results of one program, in one or several files, possibly rounded or with a subset "
-      "of the columns: identifies the iterates, and thus the algorithm of the program. Plans that "
-      "--data does not contain are ignored. Up to 20000 sweeps are compared. The command "
-      "recognises:\n- stops at any tolerance in °C and any limit of sweeps, by the largest change, "
+      "Times are compared with the slowest (or --base WHAT).\nWith --data, the results are "
+      "compared "
+      "with the iterates of the plans, which identifies the algorithm of the program. The argument "
+      "is one result file, or the arguments are the printed results of one program, in one or "
+      "several files, possibly rounded or with a subset of the columns. Plans that --data does not "
+      "contain are ignored. Up to 20000 sweeps are compared. For a result file, the report ends "
+      "with whether the results are as requested, that is, whether each plan stopped at the "
+      "tolerance or the limit of iterations in the settings of the file, and after the reported "
+      "number of iterations. The command recognises:\n- stops at any tolerance in °C and any limit "
+      "of sweeps, by the largest change, "
       "or by the 2-norm or root mean square of change or residual; checked in every sweep, or in "
       "every 10th to 5000th; the field before the last update, or one sweep later\n- any fixed "
       "number of sweeps, also of a batch that stops with its slowest plan\n- single precision, "
@@ -98,14 +109,16 @@ void parse_comparison(Options& options, CompareOptions& compare) {
       "'% below 15'. Commas, semicolons, tabs or spaces separate the values. Lines that are not "
       "results are skipped and counted; a line that resembles a result but is not one is an "
       "error.\nExit status: 0 compared, 1 a file cannot be read, no plan has a result in both "
-      "files, or --require-equal finds a difference, 2 usage error.",
+      "files, or --require-equal finds a difference or a result that is not as requested, 2 usage "
+      "error.",
       {"wallheat compare results.h5 steady.h5",
        "wallheat compare job_1.out job_2.out --data plans"});
   options.add("what", file(compare.words, FileRole::results_in_use, "WHAT").positional().required(),
               "result file, printed results or NAME=SECONDS (also as an argument); two or more, or "
               "with --data at least one");
   options.add("require-equal", flag(compare.equality),
-              "exit with status 1 if a result differs in any bit, or is in one file only");
+              "exit with status 1 if a result differs in any bit, or is in one file only; with "
+              "--data, which requires a result file, if a result is missing or not as requested");
   options.add("list", value(compare.list, "N", 5),
               "show at most N plans that differ; JSON and CSV contain all");
   options.add("plans", value(compare.plans, "N", 0, "those of the first file").at_least(1),
@@ -116,8 +129,8 @@ void parse_comparison(Options& options, CompareOptions& compare) {
   options.add("base", value(compare.base, "WHAT"),
               "file or NAME that speed-ups are relative to (default: the slowest)");
   options.add("data,d", file(compare.data, FileRole::plans, "PLANS"),
-              "floor plans of the printed results");
-  options.add_conflict("data", {"require-equal", "list", "plans", "timed-plans", "base"});
+              "floor plans of the results, to find out how they were computed");
+  options.add_conflict("data", {"list", "plans", "timed-plans", "base"});
   options.check([&] { check_comparison(compare); });
   options.parse();
 }
@@ -149,7 +162,8 @@ void check_base(const std::string& base, const std::vector<ProgramTime>& times) 
 }
 
 /// Adds the time per plan of a solver command, and that of wallheat's jacobi on one core of this
-/// machine, which solves the first plans of the file again that are available in `plans`.
+/// machine, which solves the first plans of the file again that are available in `plans`: the
+/// shortest of three times, because other programs may use the core, too.
 void add_time_per_plan(const std::string& file, const ResultReader& reader,
                        const std::set<std::string>& unavailable, const PlanSource& plans,
                        Report& report) {
@@ -165,9 +179,14 @@ void add_time_per_plan(const std::string& file, const ResultReader& reader,
       continue;
     FloorPlan plan = plans.load(row.id);
     apply_wall_overrides(plan, recorded.walls);
-    const auto start = std::chrono::steady_clock::now();
-    (void)jacobi->solve(plan, recorded.limits, {});
-    jacobi_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::chrono::duration<double> shortest = std::chrono::hours(1000);
+    for (int repetition = 0; repetition < 3; ++repetition) {
+      const auto start = std::chrono::steady_clock::now();
+      (void)jacobi->solve(plan, recorded.limits, {});
+      shortest = std::min<std::chrono::duration<double>>(shortest,
+                                                         std::chrono::steady_clock::now() - start);
+    }
+    jacobi_s += shortest.count();
     program_s += static_cast<double>(row.phases.solve_s);
     ++count;
   }
@@ -175,8 +194,9 @@ void add_time_per_plan(const std::string& file, const ResultReader& reader,
   const auto timed = static_cast<double>(count);
   const ValueStyle style{ValueFormat::digits, 3, "s"};
   report.add_fact("timed_plans", "timed plans", count);
-  report.add_fact("seconds_per_plan", "the program's time per plan", program_s / timed, style);
-  report.add_fact("jacobi_seconds_per_plan", "jacobi's, on a core here", jacobi_s / timed, style);
+  report.add_fact("seconds_per_plan", "wall time of the program per plan", program_s / timed,
+                  style);
+  report.add_fact("jacobi_seconds_per_plan", "of jacobi, on a core here", jacobi_s / timed, style);
 }
 
 }  // namespace
@@ -194,12 +214,22 @@ Report compare_command(Options& options) {
     }
     require_result_file(file);
     const ResultReader reader(file);
+    const SolverOptions requested = recorded_solver(file, reader.settings());
     ResultCsv results = results_as_csv(file, reader);
     remove_unavailable_plans(results, *plans);
-    Report report = identify_iterates(results, *plans);
-    if (recorded_solver(file, reader.settings()).kind == SolverKind::command)
+    Report report = identify_iterates(results, *plans, &requested);
+    if (requested.kind == SolverKind::command)
       add_time_per_plan(file, reader, {results.unavailable.begin(), results.unavailable.end()},
                         *plans, report);
+    if (const PlansBySolver solvers = plans_by_solver(reader); solvers.size() > 1)
+      report.add_note(
+          fmt::format("the results are of {}", solvers_text(solvers, reader.settings())));
+    const std::string verdict = value_text(value_of(report, "request"));
+    report.add_note(verdict);
+    if (compare.equality && value_of(report, "as_requested") != Value(true)) {
+      report.error = fmt::format("--require-equal: {} is {}", file, verdict);
+      report.exit_status = exit_failed;
+    }
     return report;
   }
   std::deque<ResultReader> readers;  // a deque, because its elements are not moved

@@ -107,9 +107,11 @@ Report list_command(Options& options) {
   declare_rows(options, choice, names_of(room_columns(1)));
   options.add("first,n", value(choice.first, "N", SIZE_MAX, "all").at_least(1),
               "list at most N rows");
-  options.add("columns", value(column_names, "NAMES"),
-              "columns, separated by commas, or all (default: id, status, statistics, iterations "
-              "and seconds; for rooms: all)");
+  options.add(
+      "columns", value(column_names, "NAMES"),
+      "columns, separated by commas, or all, which omits columns that concern only the file, "
+      "such as session and index (default: id, status, statistics, iterations and seconds; "
+      "for rooms: all)");
   options.add(
       "rooms", flag(rooms),
       "list rooms; --where, --sort and --columns then use the columns of rooms. Areas in "
@@ -125,7 +127,8 @@ Report list_command(Options& options) {
         rooms ? "all" : "id,status,mean_temp,std_temp,pct_above,pct_below,iterations,seconds";
 
   auto columns =
-      parse_columns("columns", column_names, rooms ? room_columns(cell_metres) : all_columns());
+      parse_columns("columns", column_names,
+                    rooms ? room_columns(cell_metres) : all_columns(column_names != "all"));
   const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
   const Thresholds thresholds = recorded_thresholds(file, reader->settings());
   Report report{std::filesystem::path(file).filename().string()};

@@ -10,6 +10,7 @@
 #include "core/text.hpp"
 #include "monitor/run_status.hpp"
 #include "plans/plan_source.hpp"
+#include "run/build_info.hpp"
 #include "run/plan_selection.hpp"
 #include "store/merge.hpp"
 #include "store/repair.hpp"
@@ -165,6 +166,7 @@ Report merge_command(Options& options) {
                    {"hdf5_library", hdf5_library()},
                    {"end", "merged"},
                    {"started_utc", utc_now()}};
+  if (*source_commit != '\0') merge.session["commit"] = source_commit;
   const MergeReport merged = merge_results(out, {parts.begin(), parts.end()}, merge);
   remove_run_status(status_file(out));  // of an earlier run with this result file
   const PlanChoice choice = last_choice(merged.sessions, data);

@@ -28,7 +28,7 @@ std::vector<ScalingPoint> points_of_times(const std::string& list) {
     if (!point || point->first < 1 || point->first > max_workers || !(point->second > 0) ||
         !std::isfinite(point->second))
       throw UsageError(fmt::format(
-          "--times must be a list of WORKERS=SECONDS, both above 0, such as 1=212,2=140, not '{}'",
+          "--times must be a list of SLOTS=SECONDS, both above 0, such as 1=212,2=140, not '{}'",
           word));
     points.push_back({point->first, point->second});
   }
@@ -57,11 +57,12 @@ Report scaling_command(Options& options) {
   ScalingOptions scaling;
   options.describe(
       "(FILE ... | --replay FILE | --times LIST) [options]",
-      "Measures or predicts strong scaling: the speed-up of the same plans with more workers, with "
-      "Amdahl's law fitted to the times. A worker is a thread that solves one plan at a time, or a "
-      "GPU.\nFILE ... compares finished runs of the same plans by their wall times. If all runs "
-      "had the same number of workers, it prints seconds per plan over the number of "
-      "plans.\n--replay FILE predicts the time of any number of workers from the times of one run: "
+      "Measures or predicts strong scaling: the speed-up of the same plans with more slots, with "
+      "Amdahl's law fitted to the times. A slot solves one plan at a time: it is a "
+      "core, or one of the slots of a GPU. JSON calls their number workers.\nFILE ... compares "
+      "finished runs of the same plans by their wall times. If all runs "
+      "had the same number of slots, it prints seconds per plan over the number of "
+      "plans.\n--replay FILE predicts the time of any number of slots from the times of one run: "
       "the CPU time of each plan, its waits for files and for rank 0, and the start and the end of "
       "the run. If the run was killed, only the times of its plans are known, and each number "
       "says that it is of the plans only.\n--times analyses given times, such as those of a paper.",
@@ -71,23 +72,23 @@ Report scaling_command(Options& options) {
   options.add("replay", file(scaling.replay.file, FileRole::results_in_use),
               "result file whose plans are scheduled");
   options.add("times", value(scaling.times, "LIST"),
-              "list of WORKERS=SECONDS, such as 1=212,2=140,3=110");
+              "list of SLOTS=SECONDS, such as 1=212,2=140,3=110");
   options.add(
       "workers,w",
       number_list(scaling.replay.workers, "1,2,4,8,16,32,64,128,256,512,1024", 1, max_workers),
-      "with --replay: numbers of workers");
+      "with --replay: numbers of slots");
   options.add("schedule",
               choices(scaling.replay.schedules, "NAMES", "longest-first",
                       {{"static", Schedule::static_shares},
                        {"dynamic", Schedule::dynamic},
                        {"longest-first", Schedule::longest_first}}),
               "with --replay: any of static (equal shares of the list of IDs), dynamic (the next "
-              "ID to the first idle worker) and longest-first (the same, long plans first, as in "
+              "ID to the first idle slot) and longest-first (the same, long plans first, as in "
               "'wallheat run'), separated by commas");
-  options.add(
-      "slowdown", value(scaling.replay.slowdown, "FACTOR", 1).at_least(1),
-      "with --replay: ratio of the time of a plan next to other workers to its time alone, because "
-      "cores share memory, clock and power; 'wallheat compare one.h5 two.h5' prints it");
+  options.add("slowdown", value(scaling.replay.slowdown, "FACTOR", 1).at_least(1),
+              "with --replay: ratio of the time of a plan next to those of other slots to its time "
+              "alone, because "
+              "cores share memory, clock and power; 'wallheat compare one.h5 two.h5' prints it");
   options.add_conflict("file", {"replay", "times"});
   options.add_conflict("replay", {"times"});
   options.add_dependency("replay", {"workers", "schedule", "slowdown"});

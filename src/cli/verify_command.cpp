@@ -9,6 +9,7 @@
 #include "core/text.hpp"
 #include "io/standard_streams.hpp"
 #include "plans/plan_source.hpp"
+#include "report/summary.hpp"
 #include "run/verifier.hpp"
 #include "wallheat/error.hpp"
 
@@ -58,18 +59,20 @@ VerifyOptions parse_verify_options(Options& options) {
 }
 
 /// Replaces the recorded solver command by that of the user: a command of a file that others may
-/// have written is never started. Throws RunError if the user gave none, or another one.
-void use_given_command(const std::string& file, const VerifyOptions& options,
+/// have written is never started. Throws RunError if the user gave none, or one that has solved no
+/// plan of the file.
+void use_given_command(const ResultReader& reader, const VerifyOptions& options,
                        SolverOptions& made_with) {
+  const std::string file = options.file.string();
   const SolverCommand& recorded = made_with.command;
   const SolverCommand& given = options.solver.command;
-  if (given.version != recorded.version)
+  if (given.words.empty() || !plans_by_solver(reader).contains(options.solver.solver_text()))
     throw RunError(fmt::format(
         "{} was solved with --solver-command '{}' ({}), and the given command is {}; "
         "give that one, or --sample 0",
         file, escape_control_chars(recorded.line), escape_control_chars(recorded.files),
         given.words.empty() ? "missing" : fmt::format("'{}' ({})", given.line, given.files)));
-  made_with.command = options.solver.command;
+  made_with.command = given;
 }
 
 /// Returns the solver options of the file. Throws RunError if its plans must be solved again and
@@ -79,7 +82,7 @@ SolverOptions recorded_options(const ResultReader& reader, const VerifyOptions& 
   if (!options.recomputes()) return recorded_solver(file, reader.settings());
   SolverOptions made_with =
       recorded_solver_options(file, reader, "use that version, or --sample 0");
-  if (made_with.kind == SolverKind::command) use_given_command(file, options, made_with);
+  if (made_with.kind == SolverKind::command) use_given_command(reader, options, made_with);
   made_with.backend = options.solver.backend;
   if (made_with.backend == SolverBackend::reference && made_with.kind != SolverKind::jacobi)
     throw RunError(
@@ -149,12 +152,17 @@ Report verify_command(Options& all_options) {
   const SharedPlanSource source = options.data.empty() ? nullptr : open_plan_source(options.data);
   const PlanCounts plans = counts_of(reader);
   std::vector<std::size_t> answered;
+  std::vector<std::size_t> repeatable;  // by the given program
   reader.for_each_row([&](const PlanResult& row) {
-    if (is_solved(row.status)) answered.push_back(row.index);
+    if (!is_solved(row.status)) return;
+    answered.push_back(row.index);
+    if (made_with.kind != SolverKind::command || row.solver == made_with.solver_text())
+      repeatable.push_back(row.index);
   });
+  const std::size_t other_programs = answered.size() - repeatable.size();
   const std::uint64_t seed =
       options.seed >= 0 ? static_cast<std::uint64_t>(options.seed) : std::random_device()();
-  const auto sample = options.all ? answered : sample_rows(answered, options.sample, seed);
+  const auto sample = options.all ? repeatable : sample_rows(repeatable, options.sample, seed);
   if (!sample.empty())
     print_error("solving {} of {} again", sample.size(),
                 count_text(answered.size(), "solved plan"));
@@ -183,6 +191,13 @@ Report verify_command(Options& all_options) {
   report.add_fact("seed", is_sample ? "seed of the sample" : "",
                   is_sample ? Value(static_cast<std::int64_t>(seed)) : Value());
   report.add_json_fact("findings", wrong);
+  report.add_json_fact("other_programs", options.recomputes() ? Value(other_programs) : Value());
+  if (options.recomputes() && other_programs > 0)
+    report.add_note(
+        fmt::format("{} not solved again, because another program solved them ({}); to check them, "
+                    "give that program by --solver-command",
+                    count_text(other_programs, "plan was", "plans were"),
+                    solvers_text(plans_by_solver(reader), reader.settings())));
   const char* left = plans.pending > 0  ? ", but plans are pending"
                      : plans.failed > 0 ? ", but plans failed"
                                         : "";

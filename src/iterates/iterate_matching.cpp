@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -74,7 +75,8 @@ struct FitTask {
 
 /// Compares plans on all cores. Logs the progress to stderr.
 void fit_plans(const std::vector<CsvResult>& answers, const PlanSource& source,
-               const std::vector<FitTask>& tasks, Recognition& recognition) {
+               const WallOverrides& walls, const std::vector<FitTask>& tasks,
+               Recognition& recognition) {
   std::mutex mutex;
   std::size_t done = 0;
   auto last_report = std::chrono::steady_clock::now();
@@ -82,7 +84,8 @@ void fit_plans(const std::vector<CsvResult>& answers, const PlanSource& source,
     const CsvResult& printed = answers[task.plan];
     if (std::ranges::none_of(printed.numbers, [](const auto& each) { return each.has_value(); }))
       throw InputError("the result contains no number");
-    const FloorPlan plan = source.load(printed.id);
+    FloorPlan plan = source.load(printed.id);
+    apply_wall_overrides(plan, walls);
     if (plan.has_heat_source())
       throw InputError("has a heat source, which the known programs do not support");
     if ((recognition.cells[task.plan] = count_interior(plan)) == 0)
@@ -151,7 +154,8 @@ std::vector<std::size_t> order_plans(const Recognition& recognition) {
 /// Compares all plans with the reference's kind of iteration. If that does not decide what the
 /// program is, compares a few plans with all other kinds, and then the other plans with the kinds
 /// that agree with these few.
-Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& source) {
+Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& source,
+                      const WallOverrides& walls) {
   const std::size_t plans = answers.size();
   const std::vector<IterationKind>& kinds = iteration_kinds();
   Recognition recognition{std::vector<std::string>(plans), std::vector<std::int64_t>(plans),
@@ -160,7 +164,7 @@ Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& s
     recognition.fits[kind].assign(kinds[kind].averages.size(), Fits(plans));
   std::vector<FitTask> tasks;
   for (std::size_t plan = 0; plan < plans; ++plan) tasks.push_back({0, plan});
-  fit_plans(answers, source, tasks, recognition);
+  fit_plans(answers, source, walls, tasks, recognition);
   recognition.is_precise =
       2 * static_cast<std::size_t>(std::ranges::count_if(answers, identifies_iterates)) > plans;
   rank_hypotheses(recognition);
@@ -182,7 +186,7 @@ Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& s
   for (const std::size_t plan : sample) {
     tasks.clear();
     for (const std::size_t kind : open) tasks.push_back({kind, plan});
-    fit_plans(answers, source, tasks, recognition);
+    fit_plans(answers, source, walls, tasks, recognition);
     std::erase_if(open, [&](std::size_t kind) {
       const bool agrees = std::ranges::any_of(recognition.fits[kind],
                                               [&](const Fits& fits) { return fits[plan].agrees; });
@@ -205,7 +209,7 @@ Recognition recognize(const std::vector<CsvResult>& answers, const PlanSource& s
   tasks.clear();
   for (const std::size_t plan : std::span(order).subspan(sample.size()))
     for (const std::size_t kind : open) tasks.push_back({kind, plan});
-  fit_plans(answers, source, tasks, recognition);
+  fit_plans(answers, source, walls, tasks, recognition);
   rank_hypotheses(recognition);
   return recognition;
 }
@@ -375,16 +379,107 @@ Table make_hypothesis_table(const Recognition& recognition) {
   return table;
 }
 
+/// Returns the index of the rule of a solve, which checks every sweep.
+std::size_t requested_rule(Norm norm) {
+  const auto quantity = norm == Norm::l2 ? StopRule::Quantity::l2 : StopRule::Quantity::largest;
+  const auto rule = std::ranges::find_if(stop_rules(), [&](const StopRule& each) {
+    return each.quantity == quantity && each.lookahead == 0 && each.interval == 1;
+  });
+  return static_cast<std::size_t>(rule - stop_rules().begin());
+}
+
+/// Beginning of the problem of a plan of which it is unknown whether it is as requested.
+constexpr const char* unknown_problem = "cannot be compared";
+
+/// Returns why the result of a plan is not as requested; an empty string if it is. Its iterations
+/// must be those of the field, if they were reported.
+std::string request_problem(const Recognition& recognition, std::size_t plan,
+                            const std::optional<std::int64_t>& reported,
+                            const SolverOptions& requested) {
+  if (!recognition.faults[plan].empty()) return unknown_problem;
+  const PlanFit& fit = recognition.fits.front().front()[plan];
+  const std::int64_t max_compared = SolveParameters().max_iterations;
+  // The iterates no longer change if they agree up to the last one that is compared.
+  const bool is_fixed_point = fit.agrees && fit.first < fit.last && fit.last == max_compared;
+  if (requested.kind == SolverKind::steady)
+    return recognition.fits.back().front()[plan].agrees || is_fixed_point ? ""
+                                                                          : "not the steady state";
+  const auto [tolerance, max_sweeps, accuracy, norm, spacing] = requested.limits;
+  if (!fit.agrees)
+    return max_sweeps > max_compared
+               ? fmt::format("{}: not one of the first {} iterates", unknown_problem, max_compared)
+               : "not an iterate of the Jacobi method in double precision";
+  const Bracket& stops = fit.tolerances[requested_rule(norm)];
+  if (fit.first > max_sweeps || tolerance > stops.upper) return "more sweeps than requested";
+  if (!stops.contains(tolerance) && max_sweeps > fit.last && !is_fixed_point)
+    return "fewer sweeps than requested";
+  if (!reported || is_fixed_point || fit.contains(*reported)) return "";
+  const std::int64_t difference = *reported - (*reported < fit.first ? fit.first : fit.last);
+  return fmt::format("the reported iterations are {} {} than those of the field",
+                     std::abs(difference), difference < 0 ? "less" : "more");
+}
+
+/// Returns how a program with this hypothesis deviates from the request; an empty string if it
+/// stops as requested, or iterates in another way than the reference.
+std::string request_deviation(const Hypothesis& of, const SolverOptions& requested) {
+  const auto& [tolerance, max_sweeps, accuracy, norm, spacing] = requested.limits;
+  if (of.kind != iteration_kinds().data() || requested.kind == SolverKind::steady) return "";
+  const auto sweeps = of.rule == nullptr ? static_cast<std::int64_t>(of.parameter) : of.limit;
+  if (of.rule == &stop_rules()[requested_rule(norm)] && !of.bracket.contains(tolerance))
+    return fmt::format("the tolerance was {}", of.parameter);
+  const bool has_limit = of.rule == nullptr || of.limit != SolveParameters().max_iterations;
+  return has_limit && sweeps != max_sweeps ? fmt::format("{} sweeps were made", sweeps) : "";
+}
+
+/// Adds whether the results of a result file are as requested. `problems` are those of the plans
+/// with a result.
+void add_request(const ResultCsv& csv, const Recognition& recognition,
+                 const SolverOptions& requested, const std::vector<std::string>& problems,
+                 Report& report) {
+  std::map<std::string, std::size_t> plans_by_problem;
+  for (const std::string& problem : problems)
+    if (!problem.empty()) ++plans_by_problem[problem];
+  for (const MissingResult& plan : csv.missing.value())
+    if (plan.status != PlanStatus::empty) ++plans_by_problem[std::string(to_string(plan.status))];
+  const std::string settings =
+      requested.kind == SolverKind::steady
+          ? "--solver steady"
+          : fmt::format("--tolerance {}, --max-iterations {}{}", requested.limits.tolerance,
+                        requested.limits.max_iterations,
+                        requested.limits.norm == Norm::l2 ? ", --norm l2" : "");
+  std::vector<std::string> reasons;
+  bool is_unknown = true;
+  for (const auto& [problem, plans] : plans_by_problem) {
+    reasons.push_back(count_text(plans, "plan") + ": " + problem);
+    is_unknown = is_unknown && problem.starts_with(unknown_problem);
+  }
+  if (recognition.is_decided() && !is_unknown)
+    if (const auto how = request_deviation(recognition.hypotheses.front(), requested); !how.empty())
+      reasons.insert(reasons.begin(), how);
+  const char* const verdict = reasons.empty() ? "as requested"
+                              : is_unknown    ? "not known to be as requested"
+                                              : "NOT as requested";
+  report.add_json_fact("as_requested", is_unknown && !reasons.empty() ? Value() : reasons.empty());
+  report.add_json_fact("request",
+                       fmt::format("{} ({}){}{}", verdict, settings, reasons.empty() ? "" : ": ",
+                                   fmt::join(reasons, "; ")));
+}
+
 }  // namespace
 
-Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
+Report identify_iterates(const ResultCsv& csv, const PlanSource& source,
+                         const SolverOptions* requested) {
   const std::string& file = csv.name;
   if (csv.thresholds != Thresholds())
     throw RunError(fmt::format(
         "{} counts cells above {} °C and below {} °C, but the known programs count cells above "
         "{} °C and below {} °C; remove its columns of shares",
         file, csv.thresholds.above, csv.thresholds.below, Thresholds().above, Thresholds().below));
-  const Recognition recognition = recognize(csv.plans, source);
+  const Recognition recognition =
+      recognize(csv.plans, source, requested == nullptr ? WallOverrides() : requested->walls);
+  std::vector<std::string> problems(csv.plans.size());
+  for (std::size_t plan = 0; requested != nullptr && plan < problems.size(); ++plan)
+    problems[plan] = request_problem(recognition, plan, csv.plans[plan].iterations, *requested);
   Report report{file};
   report.add_note(verdict_text(recognition, csv.plans));
   Table table{"answers",
@@ -393,7 +488,9 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
                {"answer", "verdict"},
                {"sweeps", "sweeps"},
                {"nearest", "nearest iterate"},
-               {"distance", "largest difference", {ValueFormat::digits, 3}}}};
+               {"distance", "difference from it, °C or %", {ValueFormat::digits, 3}},
+               json_only_column("iterations"),
+               json_only_column("problem")}};
   constexpr std::size_t few_plans = 20;
   table.max_text_rows = few_plans;
   std::size_t none = 0;
@@ -403,6 +500,8 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
     answered.add(id);
     Table::Row& row = table.rows.emplace_back(Table::Row{id, verdict_on_plan(recognition, plan)});
     row.resize(table.columns.size());
+    row[5] = csv.plans[plan].iterations;
+    row[6] = problems[plan].empty() ? Value() : Value(problems[plan]);
     if (!recognition.faults[plan].empty()) continue;
     const PlanFit& fit = find_fit(recognition, plan);
     none += fit.agrees ? 0U : 1U;
@@ -411,16 +510,19 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
     row[4] = fit.distance;
   }
   for (const std::string& id : csv.unavailable) answered.add(id);
-  std::size_t missing = 0;
-  for (const std::string_view id : source.ids().ids) {
-    if (answered.find(id)) continue;
-    ++missing;
-    table.rows.push_back({id, "missing in " + file, {}, {}, {}});
-  }
+  const std::size_t answers = table.rows.size();
+  for (const auto& [id, status, error] : csv.missing.value_or(std::vector<MissingResult>()))
+    table.rows.push_back(
+        {id, fmt::format("{}{}{}", to_string(status), error.empty() ? "" : ": ", error)});
+  if (!csv.missing)
+    for (const std::string_view id : source.ids().ids)
+      if (!answered.find(id)) table.rows.push_back({id, "missing in " + file});
+  for (Table::Row& row : table.rows) row.resize(table.columns.size());
+  const std::size_t missing = table.rows.size() - answers;
   if (none > 0) report.add_note(fmt::format("no iterate matches {}", count_text(none, "plan")));
   if (missing > 0)
-    report.add_note(
-        fmt::format("{} missing in {}", count_text(missing, "plan is", "plans are"), file));
+    report.add_note(count_text(missing, "plan is", "plans are") +
+                    (csv.missing ? " without a result in " : " missing in ") + file);
   report.add_json_fact("plans", csv.plans.size());
   report.add_json_fact("none", none);
   report.add_json_fact("missing", missing);
@@ -437,6 +539,7 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source) {
   Table hypotheses = make_hypothesis_table(recognition);
   hypotheses.max_text_rows = few_plans;
   report.add(std::move(hypotheses));
+  if (requested != nullptr) add_request(csv, recognition, *requested, problems, report);
   return report;
 }
 

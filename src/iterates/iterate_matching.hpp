@@ -9,6 +9,7 @@
 #include "report/report.hpp"
 #include "report/result_csv.hpp"
 #include "solve/plain_sweeps.hpp"
+#include "solve/solver_options.hpp"
 #include "wallheat/floor_plan.hpp"
 
 // Recognition of programs that solve the same exercise, by the numbers that they print.
@@ -136,8 +137,12 @@ using Fits = std::vector<PlanFit>;
 /// Returns a report on which iterates the results in a CSV are, for the plans of a source, and
 /// therefore on the program that printed them. The CSV has some of the four columns of the
 /// reference, with any number of digits, counted with the thresholds of the reference. Solves plans
-/// on all cores, and logs the number of finished plans to stderr. Throws RunError, with a message
-/// that names the file and the invalid line.
-[[nodiscard]] Report identify_iterates(const ResultCsv& csv, const PlanSource& source);
+/// on all cores, and logs the number of finished plans to stderr. `requested` are the settings of
+/// the result file that contains the results; null for printed results. If they are given,
+/// `as_requested` of the report states whether the results are as requested, or is unknown, and
+/// `request` is a message about it. Throws RunError, with a message that names the file and the
+/// invalid line.
+[[nodiscard]] Report identify_iterates(const ResultCsv& csv, const PlanSource& source,
+                                       const SolverOptions* requested = nullptr);
 
 }  // namespace wallheat

@@ -16,6 +16,7 @@
 #include "node/placement.hpp"
 #include "report/result_csv.hpp"
 #include "report/row_table.hpp"
+#include "report/summary.hpp"
 #include "solve/solver_options.hpp"
 #include "wallheat/error.hpp"
 
@@ -49,6 +50,8 @@ std::map<std::string, std::string> facts_of(const ResultReader& reader) {
     if (is_solved(row.status)) devices.insert(row.device);
   });
   facts["wallheat"] = fmt::format("{}", fmt::join(versions, ", "));
+  if (const PlansBySolver solvers = plans_by_solver(reader); solvers.size() > 1)
+    facts["solvers"] = solvers_text(solvers, reader.settings());
   facts["devices"] = fmt::format("{}", fmt::join(devices, ", "));
   return facts;
 }

@@ -46,7 +46,7 @@ void add_program_times(const CompareResults& found, Report& report) {
   Table table{"times",
               "",
               {{"name", "program"},
-               {"workers", "workers"},
+               {"workers", "slots"},
                {"cpu_seconds_per_plan", "CPU s per plan", {ValueFormat::seconds}},
                {"seconds_per_plan", "s per plan", {ValueFormat::seconds}},
                {"speedup", "speed-up", {ValueFormat::digits, 4}},
@@ -63,6 +63,10 @@ void add_program_times(const CompareResults& found, Report& report) {
   if (found.times.empty()) return;
   report.add_fact("base", found.times.size() > 1 ? "speed-ups relative to" : "",
                   found.base_time().name);
+  if (!found.threads.empty())
+    report.add_note(
+        "the s per plan of a result file are the wall time of its runs, from start to end, divided "
+        "by their plans; the CPU s are those of the solvers (- if they were not measured)");
   if (found.times.size() > 1) report.add(figure_of_times(found.times));
 }
 

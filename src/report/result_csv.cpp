@@ -15,10 +15,12 @@
 #include <utility>
 
 #include "core/plan_ids.hpp"
+#include "core/result_columns.hpp"
 #include "core/text.hpp"
 #include "forecast/listing_line.hpp"
 #include "io/files.hpp"
 #include "solve/solver_options.hpp"
+#include "view/advice.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -571,17 +573,31 @@ ResultCsv read_result_csv(const std::vector<std::string>& files) {
 ResultCsv results_as_csv(const std::string& file, const ResultReader& reader) {
   ResultCsv csv;
   csv.name = file;
-  csv.thresholds = recorded_thresholds(file, reader.settings());
+  const Thresholds thresholds = recorded_thresholds(file, reader.settings());
+  const bool has_shares = thresholds == csv.thresholds;
+  if (!has_shares)
+    csv.notes.push_back(fmt::format(
+        "pct_above and pct_below are not compared, because {} counts cells above {} °C "
+        "and below {} °C, and the known programs above {} °C and below {} °C",
+        file, thresholds.above, thresholds.below, csv.thresholds.above, csv.thresholds.below));
+  csv.missing.emplace();
   reader.for_each_row([&](const PlanResult& row) {
-    if (!is_solved(row.status) || row.status == PlanStatus::empty) return;
+    if (!is_solved(row.status) || row.status == PlanStatus::empty) {
+      csv.missing->push_back({row.id, row.status, row.error});
+      return;
+    }
     CsvResult& result = csv.plans.emplace_back();
     result.id = row.id;
+    result.iterations = known_iterations(row);
     for (std::size_t i = 0; i < printed_columns.size(); ++i) {
+      if (printed_columns.at(i).threshold != nullptr && !has_shares) continue;
       const double value = row.statistics.*printed_columns.at(i).of;
       result.numbers.at(i) = {value, std::abs(value) * std::numeric_limits<double>::epsilon() / 2};
     }
   });
-  if (csv.plans.empty()) throw RunError(file + ": no plan has a result");
+  if (csv.plans.empty())
+    throw RunError(fmt::format("{}: no plan has a result; to show why: wallheat status --why {}",
+                               file, quote_shell_word(file)));
   return csv;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "plans/plan_source.hpp"
 #include "report/report.hpp"
+#include "wallheat/plan_result.hpp"
 #include "wallheat/result_reader.hpp"
 #include "wallheat/statistics.hpp"
 
@@ -43,6 +45,13 @@ struct CsvResult {
   };
   std::string id;
   std::array<std::optional<Number>, printed_columns.size()> numbers = {};
+  std::optional<std::int64_t> iterations = {};  ///< as reported to a result file; nullopt: unknown
+};
+/// A plan of a result file without a result.
+struct MissingResult {
+  std::string id;
+  PlanStatus status;
+  std::string error;  ///< empty unless it has failed
 };
 /// The results in the output of a program.
 struct ResultCsv {
@@ -52,6 +61,9 @@ struct ResultCsv {
   std::size_t skipped_lines = 0;  ///< lines that are not results, such as messages of a log
   std::vector<std::string> unavailable;  ///< IDs that remove_unavailable_plans() has removed
   std::vector<std::string> notes;        ///< messages about skipped lines and unavailable plans
+  /// The plans of a result file that have no result. nullopt for printed results, which do not name
+  /// the plans that their program was given.
+  std::optional<std::vector<MissingResult>> missing = {};
 };
 
 /// Returns true if a file begins like the reference program's CSV, or like the same columns from
@@ -83,8 +95,9 @@ struct ResultCsv {
 /// values, a word instead of a number, a share above 100 %), if two lines contradict each other, or
 /// if a file has no result.
 [[nodiscard]] ResultCsv read_result_csv(const std::vector<std::string>& files);
-/// Returns the results of a result file, as if its CSV had been printed. Omits plans without a
-/// result. Throws RunError if the file has no result.
+/// Returns the results of a result file, as if its CSV had been printed, without the shares if they
+/// are counted with other thresholds than those of the reference program. Throws RunError if the
+/// file has no result.
 [[nodiscard]] ResultCsv results_as_csv(const std::string& file, const ResultReader& reader);
 /// Removes the results of plans whose files the source does not have. Throws RunError if it has
 /// none of the plans.

@@ -137,7 +137,7 @@ ScalingPoint finished_run(const std::string& file, const ResultReader& reader) {
   if (workers.empty() || !(seconds > 0)) throw RunError(file + " has no recorded run time");
   if (workers.size() > 1)
     throw RunError(
-        fmt::format("{}: its sessions had {} and {} workers, so its time belongs to neither number",
+        fmt::format("{}: its sessions had {} and {} slots, so its time belongs to neither number",
                     file, *workers.begin(), *workers.rbegin()));
   return {*workers.begin(), seconds,     reader.count(),
           hosts.size(),     gpus.size(), spent.cores_were_shared()};
@@ -174,7 +174,7 @@ void add_note_on_shared_cores(const std::vector<ScalingPoint>& points, Report& r
     if (point.cores_were_shared) workers.push_back(point.workers);
   if (workers.empty()) return;
   report.add_note(fmt::format(
-      "measured on shared cores: the threads of {} runs with {} workers had their cores for less "
+      "measured on shared cores: the threads of {} runs with {} slots had their cores for less "
       "than four fifths of the time, so these times are not those of an idle machine",
       workers.size() == points.size() ? "all" : "the", fmt::join(workers, ", ")));
 }
@@ -194,7 +194,7 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
       {scalings.size() > 1 ? Table::Column{"schedule", "schedule"} : json_only_column("schedule"),
        {"nodes", "nodes"},
        {"gpus", "GPUs"},
-       {"workers", "workers"},
+       {"workers", "slots"},
        {"seconds", name("time s"), {ValueFormat::seconds}},
        {"speedup", name("speed-up"), two_decimals},
        {"efficiency_pct", name("efficiency"), {ValueFormat::decimals, 1, "%"}},
@@ -227,29 +227,29 @@ Table table_of_points(const std::vector<Scaling>& scalings) {
 void add_remarks(const Scaling& scaling, Report& report) {
   const bool is_replay = scaling.longest_plan.has_value();
   if (is_replay)
-    report.add_note(fmt::format(
-        "{}: no more than {:.2f} times as fast as one worker: the longest plan takes "
-        "{} s{}; {} enough",
-        scaling.name, scaling.limit(), seconds_text(scaling.longest_plan->seconds),
-        scaling.longest_plan->overheads
-            ? fmt::format(", a run of it alone {} s",
-                          seconds_text(scaling.longest_plan->min_run_s()))
-            : " without the start and the end of the run",
-        count_text(scaling.longest_plan->sufficient_workers, "worker is", "workers are")));
+    report.add_note(
+        fmt::format("{}: no more than {:.2f} times as fast as one slot: the longest plan takes "
+                    "{} s{}; {} enough",
+                    scaling.name, scaling.limit(), seconds_text(scaling.longest_plan->seconds),
+                    scaling.longest_plan->overheads
+                        ? fmt::format(", a run of it alone {} s",
+                                      seconds_text(scaling.longest_plan->min_run_s()))
+                        : " without the start and the end of the run",
+                    count_text(scaling.longest_plan->sufficient_workers, "slot is", "slots are")));
   std::vector<std::string> fast;
   for (const Scaling::Row& row : scaling.rows)
     if (is_faster_than_ideal(row))
       fast.push_back(fmt::format("{} ({:.2f} times as fast as one)",
-                                 count_text(row.point.workers, "worker"), row.speedup));
+                                 count_text(row.point.workers, "slot"), row.speedup));
   if (!fast.empty())
     report.add_note(fmt::format(
         "faster than ideal: {}, for which F is 1; their plans may fit better into caches, or the "
-        "run of one worker was disturbed",
+        "run of one slot was disturbed",
         fmt::join(fast, ", ")));
   for (const auto& [point, speedup, is_slower] : scaling.rows)
     if (is_slower)
       report.add_note(fmt::format(
-          "{}{} workers are slower than {}: {} s, not {} s{}", is_replay ? scaling.name + ": " : "",
+          "{}{} slots are slower than {}: {} s, not {} s{}", is_replay ? scaling.name + ": " : "",
           point.workers, scaling.fastest.workers, seconds_text(point.seconds),
           seconds_text(scaling.fastest.seconds), is_replay ? "" : "; the fit excludes them"));
 }
@@ -263,7 +263,7 @@ void add_limits(const std::vector<Scaling>& scalings, Report& report) {
                     ", the parallel share of the work: Amdahl's law fitted to all points");
     const double limit = scalings.front().limit();
     report.add_fact("largest_speedup", std::isfinite(limit) ? "S(inf)" : "", limit, two_decimals,
-                    " = 1 / (1 - F): limit of the speed-up for any number of workers");
+                    " = 1 / (1 - F): limit of the speed-up for any number of slots");
     if (std::isinf(limit)) report.add_text_fact("S(inf)", "no limit, as F is 1");
   } else {
     Table table{"limits",
@@ -282,7 +282,7 @@ void add_limits(const std::vector<Scaling>& scalings, Report& report) {
 Figure figure_of_speedups(const std::vector<Scaling>& scalings, const std::string& source) {
   Figure figure{"speedups",
                 "strong scaling: " + source,
-                {"workers", Figure::Scale::powers_of_2},
+                {"slots", Figure::Scale::powers_of_2},
                 {is_of_plans_only(scalings) ? "speed-up of the plans only" : "speed-up",
                  Figure::Scale::powers_of_2}};
   double max = 2;
@@ -335,7 +335,7 @@ Report make_report(const std::vector<Scaling>& scalings, const std::string& sour
 }
 
 Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
-  const std::string title = "seconds per plan with " + count_text(points.front().workers, "worker");
+  const std::string title = "seconds per plan with " + count_text(points.front().workers, "slot");
   Report report{title};
   Table table{"points",
               "",
@@ -356,7 +356,7 @@ Report report_of_plan_counts(const std::vector<ScalingPoint>& points) {
     curve.add(plans, point.seconds / plans);
   }
   report.add(std::move(table));
-  report.add_fact("workers", "workers", points.front().workers);
+  report.add_fact("workers", "slots", points.front().workers);
   add_note_on_shared_cores(points, report);
   report.add(std::move(figure));
   return report;
@@ -377,7 +377,7 @@ std::vector<Scaling> replay(const ReplayQuery& query, const ResultReader& reader
   const auto stored_with = worker_count(reader);
   if (query.slowdown > 1 && !stored_with)
     throw RunError(query.file +
-                   ": --slowdown cannot be applied, because the number of workers is not recorded, "
+                   ": --slowdown cannot be applied, because the number of slots is not recorded, "
                    "or differs between sessions");
   std::vector<double> seconds;
   reader.for_each_row([&](const PlanResult& row) {
@@ -417,17 +417,17 @@ void add_overheads(const std::optional<RunOverheads>& overheads, Report& report)
     report.add_fact(key, name, overheads ? Value((*overheads).*seconds) : Value(),
                     {ValueFormat::seconds, 0, "s"}, more);
   };
-  fact("start_s", "start", &RunOverheads::start_s, ", until a worker starts its first plan");
+  fact("start_s", "start", &RunOverheads::start_s, ", until a slot is given its first plan");
   fact("wait_per_plan_s", "wait for rank 0", &RunOverheads::wait_per_plan_s, " per plan");
   fact("end_s", "end", &RunOverheads::end_s, ", after the last plan");
   report.add_note(
       overheads
           ? "The times include, as measured in the replayed run: its start, its end, and for each "
             "plan its CPU time, its waits for files and for rank 0. These waits may be longer with "
-            "more workers; this is not included."
+            "more slots; this is not included."
           : "The times are those of the plans only: their CPU time and their waits for files. The "
             "start, the end and the waits for rank 0 are not included, because the file does not "
-            "contain them, as after a kill. With many workers or short plans a real run has a "
+            "contain them, as after a kill. With many slots or short plans a real run has a "
             "lower speed-up and efficiency.");
 }
 
@@ -437,7 +437,7 @@ Scaling scaling_to_one_worker(const std::vector<ScalingPoint>& points, const std
   const auto one = one_worker_seconds(points);
   if (!one)
     throw UsageError(fmt::format(
-        "speed-ups are relative to one worker, but no time of one worker is known; {}", hint));
+        "speed-ups are relative to one slot, but no time of one slot is known; {}", hint));
   return scaling_of("", points, *one);
 }
 
@@ -458,14 +458,14 @@ Report report_of_runs(const std::vector<std::string>& files,
     Report report = report_of_plan_counts(points);
     if (points.front().workers > 1)
       report.add_note(
-          "speed-ups are relative to one worker; to see them, add the file of a run of all these "
-          "plans with one worker ('wallheat run --threads 1 --device cpu')");
+          "speed-ups are relative to one slot; to see them, add the file of a run of all these "
+          "plans with one slot ('wallheat run --threads 1 --device cpu')");
     return report;
   }
   for (std::size_t i = 1; i < files.size(); ++i)
     require_comparable(files.front(), readers.front(), files[i], readers[i], true);
   return make_report({scaling_to_one_worker(points,
-                                            "add the file of a run with one worker ('wallheat "
+                                            "add the file of a run with one slot ('wallheat "
                                             "run --threads 1 --device cpu')")},
                      "finished runs");
 }
@@ -473,7 +473,8 @@ Report report_of_runs(const std::vector<std::string>& files,
 Report report_of_replay(const ReplayQuery& query, const ResultReader& reader) {
   std::string source = fmt::format("replay of {}", query.file);
   if (query.slowdown > 1)
-    source += fmt::format(", plans {:g} times as long next to other workers", query.slowdown);
+    source +=
+        fmt::format(", plans {:g} times as long next to those of other slots", query.slowdown);
   const auto breakdowns = time_breakdowns(slot_timelines(rows_of(reader)), reader.sessions());
   const auto overheads = overheads_of(breakdowns);
   Report report = make_report(replay(query, reader, overheads), source);
@@ -483,7 +484,8 @@ Report report_of_replay(const ReplayQuery& query, const ResultReader& reader) {
   std::erase_if(elsewhere.rows, [](const Table::Row& row) { return row.at(1) == Value(0.0); });
   if (query.slowdown == 1)
     report.add_note(
-        "every plan is assumed to take as long next to other workers as in the stored run; use "
+        "every plan is assumed to take as long next to those of other slots as in the stored run; "
+        "use "
         "--slowdown to change this");
   return report;
 }

@@ -69,7 +69,7 @@ struct Summary {
   std::map<std::string, Cause> causes;
   ThresholdCounts halves;                ///< plans with at least half of their cells above or below
   ThresholdCounts cells;                 ///< interior cells
-  std::string solver;                    ///< name and version; the first if they differ
+  PlansBySolver solvers;                 ///< also of empty plans
   double largest_error_bound = 0;        ///< °C; NaN unless all have a bound
   std::size_t fell_back = 0;             ///< plans of fastforward that got the exact iteration
   std::uint64_t uncertain_cells = 0;     ///< closer to a threshold than the error bound
@@ -124,6 +124,7 @@ void Summary::count_row(const PlanResult& row) {
     if (++cause.plans == 1) cause.error = row.error;
     if (cause.plans <= few) cause.ids.push_back(row.id);
   }
+  if (is_solved(row.status)) ++solvers[row.solver];
   if (is_solved(row.status) && row.status != PlanStatus::empty) count_answer(row);
 }
 
@@ -145,7 +146,6 @@ void Summary::count_answer(const PlanResult& row) {
     return Table::Row{row.id,     row.seconds, known_iterations(row), row.interior_cells,
                       row.device, row.host};
   });
-  if (solver.empty()) solver = row.solver;
   // True if all plans so far have an error bound.
   const bool are_proven = !std::isnan(largest_error_bound);
   if (are_proven && !(row.error_bound <= largest_error_bound))
@@ -260,9 +260,13 @@ std::string solver_command_of(const SummaryInput& of) {
 
 /// Adds the solver, and the error bounds and estimates.
 void add_solver(const Summary& summary, const SummaryInput& of, Report& report) {
-  const std::string command = solver_command_of(of);
-  report.add_fact("solver", summary.solver.empty() ? "" : "solver", summary.solver, {},
-                  command.empty() ? "" : ": " + escape_control_chars(command));
+  const std::string solver =
+      solvers_text(summary.solvers, of.reader ? of.reader->settings() : Attributes());
+  report.add_fact("", solver.empty() ? "" : "solver", solver);
+  report.add_json_fact("solver", summary.solvers.empty() ? "" : summary.solvers.begin()->first);
+  Table& solvers =
+      report.add(Table{"solvers", "", {json_only_column("solver"), json_only_column("plans")}});
+  for (const auto& [name, plans] : summary.solvers) solvers.rows.push_back({name, plans});
   const double bound = summary.means.empty() ? nan_value : summary.largest_error_bound;
   report.add_fact("largest_error_bound", std::isnan(bound) ? "" : "largest error bound", bound,
                   {ValueFormat::digits, 3, "°C"});
@@ -272,7 +276,8 @@ void add_solver(const Summary& summary, const SummaryInput& of, Report& report) 
   };
   add("largest_error_estimate", "largest error estimate", summary.largest_error_estimate,
       {ValueFormat::digits, 2, "°C"});
-  const bool has_command = is_solver_command(summary.solver);
+  const bool has_command =
+      !summary.solvers.empty() && is_solver_command(summary.solvers.begin()->first);
   add("far_from_steady", has_command ? "fields to check" : "stopped early", summary.far_from_steady,
       {.unit = pluralize(summary.far_from_steady, "plan")},
       std::string(", ") + far_from_steady_remark(has_command));
@@ -300,13 +305,22 @@ void add_memory(const std::string& key, const std::string& name, std::int64_t by
   report.add_json_fact(more_key, is_known ? holder : Value());
 }
 
-void add_costs(const Summary& summary, const std::optional<WallTime>& wall, Report& report) {
-  report.add_text_fact("time of solver threads", summary.spent.text());
+void add_costs(const Summary& summary, const SummaryInput& of, const std::optional<WallTime>& wall,
+               Report& report) {
+  report.add_text_fact("time of the plans", summary.spent.text(),
+                       summary.spent.seconds() > 0 && std::isnan(summary.spent.cpu_seconds())
+                           ? "; their CPU time was not measured"
+                           : "");
   report.add_json_fact("thread_seconds", summary.spent.seconds());
   report.add_json_fact("cpu_seconds", summary.spent.cpu_seconds());
   add_memory("peak_memory", "peak memory of a solver", summary.peak_memory, "peak_memory_id",
              summary.peak_memory_id, ", for plan ", report);
   if (!wall) return;
+  double program_start_s = 0;
+  for (const Attributes& session : of.reader->sessions())
+    program_start_s += number_in(session, "program_start_seconds");
+  report.add_fact("program_start_seconds", program_start_s > 0 ? "start of the program" : "",
+                  program_start_s, {ValueFormat::duration}, ", summed over the slots");
   add_memory("rank_memory", "peak memory of a rank", wall->rank_memory, "rank_memory_rank",
              wall->rank, ", of rank ", report);
   std::string more = ", " + rate_text(wall->plans / wall->seconds);
@@ -391,18 +405,28 @@ void add_failures(const Summary& summary, const SummaryInput& of, Report& report
       "failures",
       "failed plans",
       {{"plans", "plans"}, {"cause", "cause"}, {"ids", "such as"}, {"again", "to retry one"}}});
-  const bool has_solver_command = !solver_command_of(of).empty();
-  const char* const retry =
-      has_solver_command ? "wallheat run {} --data PLANS --out retry.h5 --solver-command COMMAND"
-                         : "wallheat solve {} --data PLANS";
+  std::string plans;
+  if (of.reader)
+    for (const Attributes& session : of.reader->sessions())
+      if (session.contains("data")) plans = session.at("data");
+  plans = plans.empty() ? "PLANS" : quote_shell_word(plans);
+  const std::string line = solver_command_of(of);
+  const std::string command =
+      line.empty() ? "" : " --solver-command " + quote_shell_word(escape_control_chars(line));
+  const auto retry = [&](const std::string& id) {
+    const std::string end = fmt::format(" {} --data {}", quote_shell_word(id), plans);
+    return command.empty() ? "wallheat solve" + end
+                           : "wallheat run" + end + " --out retry.h5" + command;
+  };
   for (const auto& [text, cause] : summary.causes)
     causes.rows.push_back({cause.plans, cause.plans == 1 ? cause.error : text,
                            fmt::format("{}", fmt::join(cause.ids, ", ")),
-                           fmt::format(fmt::runtime(retry), cause.ids.front())});
+                           retry(cause.ids.front())});
   if (summary.failed.empty() || of.file.empty()) return;
-  report.add_note("To retry all of them after fixing their input: " + resume_command(of.file) +
-                  retry_failed_suffix +
-                  (has_solver_command ? " --solver-command COMMAND --allow-changed-solver" : ""));
+  report.add_note(fmt::format("To retry all of them after fixing {}their input: {}{}{}{}",
+                              command.empty() ? "" : "the program or ",
+                              resume_command(quote_shell_word(of.file), plans), retry_failed_suffix,
+                              command, command.empty() ? "" : " --allow-changed-solver"));
 }
 
 /// Returns the report in the order of text output; with `is_page`, including the sections of the
@@ -435,7 +459,7 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
     add_sides("rooms", "  mean ", *summary.rooms, "room", of.thresholds, report);
   }
   add_solver(summary, of, report);
-  add_costs(summary, wall, report);
+  add_costs(summary, of, wall, report);
   report.add_json_fact("closed_well", closed_well);
   if (!closed_well)
     report.add_text_fact(
@@ -460,6 +484,31 @@ Report report_with(const Summary& summary, const SummaryInput& of, bool is_page)
 }
 
 }  // namespace
+
+PlansBySolver plans_by_solver(const ResultReader& reader) {
+  PlansBySolver solvers;
+  reader.for_each_row([&](const PlanResult& row) {
+    if (is_solved(row.status)) ++solvers[row.solver];
+  });
+  return solvers;
+}
+
+std::string solvers_text(const PlansBySolver& solvers, const Attributes& settings) {
+  const std::string command = escape_control_chars(text_in(settings, "solver_command", ""));
+  const std::string version = text_in(settings, "solver_version");
+  const auto is_of_settings = [&](const std::string& solver) {
+    return !command.empty() && solver == "command " + version;
+  };
+  const bool is_one = solvers.size() == 1;
+  std::vector<std::string> each;
+  for (const auto& [solver, plans] : solvers)
+    each.push_back(fmt::format("{}{}{}", is_one ? "" : count_text(plans, "plan") + " by ", solver,
+                               is_of_settings(solver) ? ": " + command : ""));
+  if (solvers.size() < 2) return fmt::format("{}", fmt::join(each, ""));
+  return fmt::format("{} {}: {}", solvers.size(),
+                     is_solver_command(solvers.begin()->first) ? "programs" : "solvers",
+                     fmt::join(each, ", "));
+}
 
 Report summary_report(const SummaryInput& of) {
   Summary summary;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,14 @@ struct SummaryInput {
 /// and counts cover all plans. The page of the report contains more: the coldest and the warmest
 /// plans, the time breakdown, and all plans.
 [[nodiscard]] Report summary_report(const SummaryInput& of);
+
+/// Numbers of solved plans by solver, that is, by name and version as in the rows. A resume with
+/// --allow-changed-solver makes several.
+using PlansBySolver = std::map<std::string, std::size_t>;
+[[nodiscard]] PlansBySolver plans_by_solver(const ResultReader& reader);
+/// Describes the solvers of a file with these settings, which contain only the first solver
+/// command. Returns an empty string if no plan is solved.
+[[nodiscard]] std::string solvers_text(const PlansBySolver& solvers, const Attributes& settings);
 
 /// Adds the settings and the sessions of a file.
 void add_provenance(const ResultReader& reader, Report& report);

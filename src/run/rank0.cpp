@@ -17,6 +17,7 @@
 #include "monitor/run_monitor.hpp"
 #include "monitor/run_status.hpp"
 #include "node/local_machine.hpp"
+#include "run/build_info.hpp"
 #include "run/coordinator_loop.hpp"
 #include "run/event_writer.hpp"
 #include "run/plan_selection.hpp"
@@ -35,16 +36,21 @@ namespace {
 
 Attributes session_start(const RunOptions& options, const RunEnvironment& environment,
                          const std::string& started_utc) {
-  return {{"command_line", options.command_line},
-          {"wallheat_version", std::string(version())},
-          {"compiler", __VERSION__},
-          {"hdf5_library", hdf5_library()},
-          {"mpi_library", environment.mpi_library},
-          {"configuration", options.configuration},
-          {"ranks", std::to_string(environment.ranks)},
-          {"shard", options.shard.text()},
-          {"data", std::filesystem::absolute(options.solve.data).string()},
-          {"started_utc", started_utc}};
+  Attributes start{{"command_line", options.command_line},
+                   {"wallheat_version", std::string(version())},
+                   {"commit", source_commit},
+                   {"compiler", compiler_name},
+                   {"cpu_model", local_processor().model},
+                   {"hdf5_library", hdf5_library()},
+                   {"mpi_library", environment.mpi_library},
+                   {"configuration", options.configuration},
+                   {"ranks", std::to_string(environment.ranks)},
+                   {"shard", options.shard.text()},
+                   {"data", std::filesystem::absolute(options.solve.data).string()},
+                   {"started_utc", started_utc}};
+  for (const char* const name : {"commit", "cpu_model"})  // may be unknown
+    if (start[name].empty()) start.erase(name);
+  return start;
 }
 
 /// Returns the status of a run that is starting.

@@ -15,18 +15,6 @@
 namespace wallheat {
 namespace {
 
-/// Quotes a path for a shell if necessary.
-std::string shell_word(const std::filesystem::path& path) {
-  std::string text = path.string();
-  const bool plain = text.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                         "_-+=./,:@%") == std::string::npos;
-  if (plain) return text;
-  std::string quoted = "'";
-  for (const char letter : text) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return quoted + "'";
-}
-
 /// Describes how long an aborted plan was in progress, and how long it needs.
 std::string time_needed(const Event& plan, const std::string& id, const PlanSource& source,
                         const RunOptions& options) {
@@ -64,7 +52,7 @@ void log_summary(const RunMonitor& monitor, const RunOptions& options, Log& logg
 }
 
 std::string next_step_text(const RunTally& tally, const RunOptions& options, bool is_work_left) {
-  const std::string file = shell_word(options.out);
+  const std::string file = quote_shell_word(options.out.string());
   if (is_work_left) return fmt::format("stopped early; to resume, {}", resume_hint);
   if (tally.failed + tally.given_up > 0) {
     std::set<ExhaustedResource> resources;
@@ -86,7 +74,7 @@ std::string failure_limit_reason(std::size_t failed, const RunOptions& options) 
       "{} failed, the limit of --stop-after-failures {}; 'wallheat summary {}' lists them; fix the "
       "cause, then {}{}",
       count_text(failed, "plan has", "plans have"), options.stop_after_failures,
-      shell_word(options.out), resume_hint, retry_failed_suffix);
+      quote_shell_word(options.out.string()), resume_hint, retry_failed_suffix);
 }
 
 std::string no_progress_reason(RunEnd end, const RunProgress& progress, const PlanSource& source,

@@ -8,12 +8,25 @@
 // Hints: what the user can do after a run. They are shared, so that every command words them alike.
 namespace wallheat {
 
+/// Quotes a word of a command line for a POSIX shell if necessary.
+[[nodiscard]] inline std::string quote_shell_word(const std::string& word) {
+  const bool is_plain = word.find_first_not_of(
+                            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                            "_-+=./,:@%") == std::string::npos;
+  if (is_plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char each : word) quoted += each == '\'' ? "'\\''" : std::string(1, each);
+  return quoted + "'";
+}
+
 /// Hint on resuming a run. The caller may append further options.
 inline constexpr const char* resume_hint = "run the same command with --resume";
 
 /// Returns the command that resumes a run; for callers that do not know how the run was started.
-[[nodiscard]] inline std::string resume_command(const std::string& file) {
-  return "wallheat run --data PLANS --out " + file + " --resume";
+/// `data` are the plans, quoted for a shell.
+[[nodiscard]] inline std::string resume_command(const std::string& file,
+                                                const std::string& data = "PLANS") {
+  return "wallheat run --data " + data + " --out " + file + " --resume";
 }
 
 /// Returns what to do about failed plans, depending on the resources that their errors name.

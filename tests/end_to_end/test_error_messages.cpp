@@ -47,7 +47,7 @@ TEST_F(ErrorMessagesTest, NamesInvalidArgument) {
       {2, "bench --plot b.svg", {"--plot", "--device gpu", "--solvers"}},
       {2, "scaling", {"--replay", "--times"}},
       {2, "scaling --times 2=140", {"--times", "1=SECONDS"}},
-      {2, "scaling --times 1=212,2=fast", {"--times", "WORKERS=SECONDS", "2=fast"}},
+      {2, "scaling --times 1=212,2=fast", {"--times", "SLOTS=SECONDS", "2=fast"}},
       {2, "scaling --replay r.h5 --schedule dinamic", {"--schedule", "dinamic", "'dynamic'"}},
       {2, "compare r.h5", {"wallheat help compare"}},
       {2, "compare r.h5 numpy=fast", {"numpy=fast", "seconds", "0"}},

@@ -90,9 +90,85 @@ TEST_F(InspectCommandsTest, ComparesOutputsOfJobsWithPlansAtHand) {
                {"other.out, line 7", "one.out, line 8", "00006", "mean_temp"});
 }
 
+/// A solver program that returns the initial fields, and fails for plan 3.
+constexpr const char* copying_program = R"sh(#!/bin/bash
+value() { local rest=${request#*"\"$1\":\""}; echo "${rest%%\"*}"; }
+echo '{"ready": true}'
+while read -r request; do
+  if [ "$(value id)" = 00003 ]; then echo '{"error": "no wall"}'; continue; fi
+  cp "$(value domain)" "$(value field)"
+  echo '{"done": true, "converged": true}'
+done
+)sh";
+
+TEST_F(InspectCommandsTest, ComparesResultFileWithItsRequest) {
+  generate(6);
+  shell(
+      "run() { wallheat run --data plans --device cpu --log-level error --out $*; };"
+      "run r.h5 --first 4 --wall 5=8 --above 20");
+  const std::string compare = "wallheat compare r.h5 --data plans --require-equal";
+  const Json found = Json::parse(shell(compare + " --json").out);
+  EXPECT_EQ(found.at("as_requested"), true) << "walls and thresholds are those of the file";
+  EXPECT_EQ(found.at("answers").size(), 4U) << "plans that were not requested are not missing";
+  EXPECT_EQ(found.at("missing"), 0);
+  EXPECT_THAT(lines_of(shell(compare).out).back(), Mentions("as requested"));
+  shell("wallheat export r.h5 -o r.csv");
+  expect_error("compare r.csv --data plans --require-equal", 2, {"--require-equal", "result file"});
+  shell(
+      "wallheat generate --out heated --kind poisson --count 2 --size 24;"
+      "wallheat run --data heated --out heated.h5 --log-level error");
+  const Finished heated =
+      shell("wallheat compare heated.h5 --data heated --require-equal --json", 1);
+  EXPECT_TRUE(Json::parse(heated.out).at("as_requested").is_null());
+}
+
+TEST_F(InspectCommandsTest, NamesProgramsPlansAndReasonsOfSolverCommands) {
+  generate(6);
+  std::ofstream(directory_ / "copy 1") << copying_program;
+  shell("chmod +x 'copy 1'; sed 's/no wall/no door/' 'copy 1' > copy2; chmod +x copy2");
+  const std::string run =
+      "wallheat run --data plans --out r.h5 --log-level error --max-attempts 1 --solver-command ";
+  shell(run + "\"'./copy 1'\" --first 4", 3);
+  const std::string failed = shell("wallheat summary r.h5").out;
+  EXPECT_THAT(failed, Mentions({"no wall", "fixing the program", "--data " + path("plans"),
+                                "start of the program", "not measured"}));
+  EXPECT_THAT(failed, Mentions(R"(--solver-command ''\''./copy 1'\''')"));
+  const Finished compared = shell("wallheat compare r.h5 --data plans --require-equal", 1);
+  EXPECT_THAT(compared.out, Mentions({"failed: ", "no wall", "NOT as requested"}));
+  EXPECT_THAT(compared.out, Not(Mentions("00005"))) << "was not requested";
+  shell(run + "./copy2 --resume --allow-changed-solver", 3);
+  const Json summary = Json::parse(shell("wallheat summary r.h5 --json").out);
+  ASSERT_EQ(summary.at("solvers").size(), 2U);
+  EXPECT_EQ(summary["solvers"][0]["plans"].get<int>() + summary["solvers"][1]["plans"].get<int>(),
+            5);
+  const Facts programs{"2 programs", "3 plans", "copy 1", "2 plans"};
+  for (const char* command : {"summary r.h5", "compare r.h5 --data plans"})
+    EXPECT_THAT(shell("wallheat " + std::string(command)).out, Mentions(programs)) << command;
+  shell("cp r.h5 other.h5; wallheat run --data plans --out other.h5 --overwrite --log-level error");
+  EXPECT_THAT(shell("wallheat compare r.h5 other.h5").out, Mentions(programs));
+  const std::string verify = "wallheat verify r.h5 --data plans --all --json --solver-command ";
+  EXPECT_EQ(Json::parse(shell(verify + "\"'./copy 1'\"", 3).out).at("other_programs"), 2);
+  EXPECT_EQ(Json::parse(shell(verify + "./copy2", 3).out).at("other_programs"), 3);
+  shell("(cat copy2; echo true) > copy3; chmod +x copy3");
+  expect_error("verify r.h5 --data plans --all --solver-command ./copy3", 1, {"copy 1", "copy3"});
+  shell(
+      "wallheat run --data plans --out r.h5 --overwrite --log-level off --max-attempts 1 "
+      "--solver-command false",
+      1);
+  expect_error("compare r.h5 --data plans", 1, {"r.h5", "no plan", "wallheat status --why r.h5"});
+}
+
+TEST_F(InspectCommandsTest, ListsColumnsThatConcernOnlyTheFile) {
+  solve();
+  EXPECT_THAT(shell("wallheat list r.h5 --columns index,session -n 1 -f csv").out,
+              Mentions({"index,session", "0,0"}));
+  EXPECT_THAT(lines_of(shell("wallheat list r.h5 --columns all -n 1 -f csv").out).front(),
+              Not(HasSubstr("session")));
+}
+
 TEST_F(InspectCommandsTest, MeasuresOrPredictsScaling) {
   solve();
-  EXPECT_THAT(shell("wallheat scaling r.h5").out, Mentions({"nodes", "GPUs", "workers", "100.0"}));
+  EXPECT_THAT(shell("wallheat scaling r.h5").out, Mentions({"nodes", "GPUs", "slots", "100.0"}));
   shell("wallheat run --data plans --out few.h5 --first 2 --threads 1 --device cpu");
   const Json sizes = Json::parse(shell("wallheat scaling r.h5 few.h5 --json").out);
   EXPECT_EQ(sizes["workers"], 1);

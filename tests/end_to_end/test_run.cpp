@@ -371,6 +371,23 @@ TEST_F(RunEndToEndTest, StopsBeforeTimeLimit) {
   shell("wallheat status results.h5", 75);
 }
 
+TEST_F(RunEndToEndTest, RecordsBuildAndProcessorInSession) {
+  generate(1);
+  shell(run);
+  const Attributes session = ResultReader(directory_ / "results.h5").sessions().at(0);
+  const nlohmann::json build = nlohmann::json::parse(shell("wallheat version --json").out);
+  const nlohmann::json machine = nlohmann::json::parse(shell("wallheat devices --json").out);
+  for (const auto& [name, value] : {std::pair("commit", build.at("commit")),
+                                    {"compiler", build.at("compiler")},
+                                    {"cpu_model", machine.at("processor")}}) {
+    const auto found = session.find(name);
+    EXPECT_EQ(found == session.end() ? nlohmann::json() : nlohmann::json(found->second), value)
+        << name;
+  }
+  EXPECT_THAT(build.at("compiler").get<std::string>(),
+              testing::AnyOf(HasSubstr("GCC"), HasSubstr("lang")));
+}
+
 TEST_F(RunEndToEndTest, IgnoresWallClockJumpsForTimeLimit) {
   generate(3);
   // In the program, the wall clock jumps one day ahead at each reading. LD_PRELOAD ends at a

@@ -341,6 +341,54 @@ TEST_F(IterateMatchingTest, RejectsSharesForOtherThresholds) {
         << column;
 }
 
+/// Stops of a program, and the iterations that it reports.
+using Stops = std::function<std::pair<std::int64_t, std::int64_t>(const FloorPlan&)>;
+
+TEST_F(IterateMatchingTest, ReportsWhetherResultsOfFileAreAsRequested) {
+  const SharedPlanSource source = directory_source(directory_.path());
+  const auto report_for = [&](const Stops& stops, const SolverOptions& requested) {
+    ResultCsv csv;
+    csv.name = "r.h5";
+    csv.missing.emplace();
+    for (const auto& [id, plan] : plans_) {
+      const auto [sweeps, reported] = stops(plan);
+      const Statistics s = of_iterate(plan, sweeps);
+      CsvResult& result = csv.plans.emplace_back(CsvResult{id, {}, reported});
+      for (std::size_t i = 0; i < printed_columns.size(); ++i)
+        result.numbers.at(i) = {s.*printed_columns.at(i).of, 1e-15};
+    }
+    return identify_iterates(csv, *source, &requested);
+  };
+  const auto stops_at = [](double tolerance, std::int64_t limit, std::int64_t more = 0) -> Stops {
+    return [=](const FloorPlan& plan) {
+      const std::int64_t sweeps = stop_of(plan, tolerance, limit);
+      return std::pair(sweeps, sweeps + more);
+    };
+  };
+  SolverOptions usual, few_iterations, strict, l2;
+  few_iterations.limits.max_iterations = 90;
+  strict.limits.tolerance = 1e-6;
+  l2.limits.norm = Norm::l2;
+  for (const auto& [stops, requested, facts] : std::vector<std::tuple<Stops, SolverOptions, Facts>>{
+           {stops_at(1e-4, 20000), usual, {}},
+           {stops_at(1e-6, 20000), strict, {}},
+           {stops_at(1e-4, 90), few_iterations, {}},
+           {stops_at(1e-4, 89), few_iterations, {"90", "89 sweeps", "5 plans", "fewer"}},
+           {stops_at(1e-4, 91), few_iterations, {"90", "91 sweeps", "5 plans", "more"}},
+           {stops_at(1e-4, 20000, -1), usual, {"reported iterations", "1 less", "6 plans"}},
+           {stops_at(1e-4, 90, 2), few_iterations, {"reported iterations", "2 more", "6 plans"}},
+           {stops_at(1e-6, 20000), usual, {"0.0001", "1e-06", "6 plans", "more sweeps"}},
+           {stops_at(1e-2, 20000), usual, {"0.0001", "0.01", "6 plans", "fewer sweeps"}},
+           {stops_at(1e-4, 20000), l2, {"l2", "6 plans", "fewer sweeps"}}}) {
+    const Report report = report_for(stops, requested);
+    const std::string message = value_text(value_of(report, "request"));
+    EXPECT_EQ(value_of(report, "as_requested"), Value(facts.empty())) << message;
+    EXPECT_THAT(message, facts.empty() ? Mentions("as requested")
+                                       : AllOf(Mentions("NOT as requested"), Mentions(facts)));
+    EXPECT_EQ(cell_of(report, "answers", 0, "problem").is_known(), !facts.empty());
+  }
+}
+
 TEST_F(IterateMatchingTest, AcceptsAnyColumns) {
   const Statistics s = reference(plans_[1].plan);
   FloorPlan plate = plans_[3].plan;
