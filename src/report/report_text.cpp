@@ -203,7 +203,8 @@ Value value_of(const Report& report, const std::string& key) {
 }
 
 Table table_of_json_facts(const Report& report) {
-  Table table{.rows = {{}}};
+  Table table;
+  table.rows.emplace_back();
   for (const auto& part : report.elements)
     if (const auto* fact = std::get_if<Fact>(&part); fact && !fact->key.empty()) {
       table.columns.push_back({fact->key, fact->name, fact->style});
