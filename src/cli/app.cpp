@@ -71,7 +71,8 @@ Output::Output(Options& options, OutMode out, const char* figure) {
                         {"json", Form::json},
                         {"csv", Form::csv},
                         {"csv-semicolon", Form::csv_semicolon}}),
-                "text, json, csv (the main table, for pandas and spreadsheets), or csv-semicolon "
+                "text, json, csv (the main table, or one row of values if there is none; for "
+                "pandas and spreadsheets), or csv-semicolon "
                 "(the same with semicolons, decimal commas and rounded numbers, for spreadsheets "
                 "whose decimal mark is a comma)");
     options.add("out,o", file(out_, FileRole::replaced_text),
@@ -133,12 +134,15 @@ void Output::write(const Report& report, std::ostream& out, bool is_stdout) cons
   if (form_ == Form::text && ending != ".csv")
     return write_text(report, out, is_stdout ? terminal_columns(STDOUT_FILENO) : std::nullopt);
   const Table* const table = report.csv_table_or_null();
-  if (table == nullptr) throw UsageError("this command has no table to write as CSV");
-  write_csv(*table, out,
+  const Table facts = table != nullptr ? Table() : table_of_json_facts(report);
+  if (table == nullptr && facts.columns.empty())
+    throw UsageError("this command has no values to write as CSV");
+  write_csv(table != nullptr ? *table : facts, out,
             form_ == Form::csv_semicolon ? CsvDialect::semicolons : CsvDialect::commas);
 }
 
 void Output::put(Report& report) const {
+  bool may_warn = true;  // once, also if the page is replaced again and again
   for (;; report = report.next()) {
     if (style_.title) report.title = *style_.title;
     report.byline = author_.empty() || date_.empty() ? author_ + date_ : author_ + ", " + date_;
@@ -147,7 +151,11 @@ void Output::put(Report& report) const {
     } else {
       write(report, std::cout, true);
     }
-    if (!page_.empty()) write_output(page_, [&](std::ostream& out) { write_page(report, out); });
+    bool has_figures = true;
+    if (!page_.empty())
+      write_output(page_, [&](std::ostream& out) { has_figures = write_page(report, out); });
+    if (!has_figures && std::exchange(may_warn, false))
+      print_error("{}", missing_figures_warning(page_));
     if (!picture_.empty())
       write_output(picture_, draw(report, plot_format("plot", picture_), style_));
     if (!report.next) return;

@@ -70,6 +70,21 @@ void write_plan(const std::filesystem::path& out, const Plans& plans, std::size_
   if (!plans.drawing_records.empty()) replace_file_atomically(record, plans.drawing_records[index]);
 }
 
+/// Returns the lines of building_ids.txt for plans that are not replaced and have files.
+std::string other_ids_text(const Plans& plans, const std::filesystem::path& out) {
+  std::string text;
+  if (!std::filesystem::exists(out / ids_file_name)) return text;
+  for (const std::string_view listed : read_ids(out / ids_file_name).ids) {
+    const std::string id(listed);
+    if (std::ranges::count(plans.ids, id) == 0 &&
+        std::filesystem::exists(out / plan_file_name(id, PlanFile::domain)))
+      text += id + "\n";
+  }
+  return text;
+}
+
+/// Keeps the other plans that a directory lists if the plans are from pictures, which are often
+/// added one after the other.
 void write_directory(const Plans& plans, const std::filesystem::path& out, bool overwrite) {
   const auto ids_file = out / ids_file_name;
   if (!overwrite) require_none_of(out, ids_file, plans.ids);
@@ -77,15 +92,16 @@ void write_directory(const Plans& plans, const std::filesystem::path& out, bool 
   std::filesystem::create_directories(out, error);
   if (error)
     throw RunError(fmt::format("failed to create directory {}: {}", out.string(), error.message()));
+  const std::string others = plans.drawing_records.empty() ? "" : other_ids_text(plans, out);
   (void)remove_file(ids_file);
   if (plans.spacing) {
     write_output(out / spacing_name, plans.spacing_text());
-  } else {
+  } else if (others.empty()) {
     (void)remove_file(out / spacing_name);
   }
   for (std::size_t index = 0; index < plans.ids.size(); ++index) write_plan(out, plans, index);
   // The list is written last, so that a directory that contains it is complete.
-  write_output(ids_file, plans.ids_text());
+  write_output(ids_file, others + plans.ids_text());
 }
 
 /// Returns the files of a plan.
@@ -213,14 +229,40 @@ void declare_drawings(Options& options, Drawings& drawings) {
   });
 }
 
-/// Adds notes on properties of a drawing that may be mistakes.
-void add_warnings(const std::string& picture, const DrawnPlan& drawn, Report& report) {
-  if (drawn.edge_room_pixels > 0)
-    report.add_note(
-        fmt::format("{}: {} of room on the edge of the picture, beyond which the temperature is 0 "
-                    "°C; if they are outside, fill them with a colour that is not a wall colour",
-                    picture, count_text(drawn.edge_room_pixels, "pixel")));
-  if (drawn.enclosed_areas.empty()) return;
+/// Returns the size of a plan, with its width first.
+std::string size_text(GridShape shape, double cell_metres) {
+  const std::string cells = fmt::format("{} x {} cells (width x height)", shape.cols, shape.rows);
+  return cell_metres > 0 ? fmt::format("{}, {:.2f} m x {:.2f} m", cells,
+                                       static_cast<double>(shape.cols) * cell_metres,
+                                       static_cast<double>(shape.rows) * cell_metres)
+                         : cells;
+}
+
+/// Returns messages on properties of a drawing that may be mistakes.
+std::vector<std::string> warnings_of(const DrawnPlan& drawn, double cell_metres) {
+  std::vector<std::string> warnings;
+  for (const auto& [colour, meaning, pixels, near] : drawn.uses)
+    if (pixels == 0)
+      warnings.push_back(fmt::format("no pixel is {} or a similar colour ({}); check --wall",
+                                     to_text(colour), meaning));
+  const GridShape shape{drawn.plan.interior.rows, drawn.plan.interior.cols};
+  const auto [shorter, longer] = std::pair(std::minmax(shape.rows, shape.cols));
+  if (cell_metres > 0 && (static_cast<double>(shorter) * cell_metres < 2 ||
+                          static_cast<double>(longer) * cell_metres > 1000))
+    warnings.push_back(
+        fmt::format("the size is {}; check --cell-size", size_text(shape, cell_metres)));
+  if (drawn.at_edge.count > 0)
+    warnings.push_back(
+        fmt::format("{} of room on the edge of the picture, the first at x {}, y {}, beyond which "
+                    "the temperature is 0 °C; if they are outside, fill them with a colour that is "
+                    "not a wall colour",
+                    count_text(drawn.at_edge.count, "pixel"), drawn.at_edge.x, drawn.at_edge.y));
+  if (drawn.open_sides.count > 0)
+    warnings.push_back(fmt::format(
+        "rooms are open to the outside, which is held at 0 °C, along {}, the first at x "
+        "{}, y {}; close the wall",
+        count_text(drawn.open_sides.count, "pixel"), drawn.open_sides.x, drawn.open_sides.y));
+  if (drawn.enclosed_areas.empty()) return warnings;
   const auto& [x, y, pixels, borders_room] = drawn.enclosed_areas.front();
   const auto in_rooms = static_cast<std::size_t>(
       std::ranges::count(drawn.enclosed_areas, true, &DrawnPlan::EnclosedArea::borders_room));
@@ -228,50 +270,11 @@ void add_warnings(const std::string& picture, const DrawnPlan& drawn, Report& re
       in_rooms < drawn.enclosed_areas.size() ? fmt::format("{} of them ", in_rooms) : "";
   const std::string without_wall =
       in_rooms == 0 ? "" : fmt::format(", {}without a wall to the room", which);
-  report.add_note(fmt::format(
-      "{}: warning: the building encloses {}{}, held at 0 °C (the largest: {} at x {}, y {}); "
-      "paint rooms white",
-      picture, count_text(drawn.enclosed_areas.size(), "area of outside", "areas of outside"),
-      without_wall, count_text(pixels, "pixel"), x, y));
-}
-
-/// Returns the numbers of rooms of a plan that is divided with a door width.
-RoomCounts count_rooms(const FloorPlan& plan, std::uint32_t door_cells) {
-  RoomCounts counts;
-  for (const RoomResult& room : room_results(map_rooms(plan.interior, door_cells), plan.domain))
-    counts.add(room.cells, corner_cells);
-  return counts;
-}
-
-/// A door width, and the number of rooms into which it divides a plan.
-struct Division {
-  std::uint32_t door_cells = 0;
-  std::size_t rooms = 0;  ///< without corners
-};
-
-/// Returns the smallest even door width above `from` that divides a plan into rooms; nullopt if
-/// none up to a tenth of the longer side does. Tries at most 40 widths, because each takes time
-/// proportional to the number of cells: on a side of more than 1000 cells, not every even width.
-std::optional<Division> find_division(const FloorPlan& plan, std::uint32_t from) {
-  const auto side = static_cast<std::uint32_t>(std::max(plan.interior.rows, plan.interior.cols));
-  constexpr std::uint32_t max_exact_side = 1000;
-  const std::uint32_t step = 2 * (1 + side / max_exact_side);
-  const std::uint32_t max = std::min(side / 10, max_door_cells);
-  for (std::uint32_t door = (from + 1) / 2 * 2 + 2; door <= max; door += step) {
-    const std::size_t rooms = count_rooms(plan, door).counted;
-    if (rooms > 1) return Division{door, rooms};
-  }
-  return std::nullopt;
-}
-
-/// Returns a note on a plan that the default door width does not divide.
-Note division_note(const std::string& id, const Division& division, double cell_metres) {
-  const auto& [door, rooms] = division;
-  const std::string width = cell_metres > 0 ? fmt::format(" ({:.3g} m)", door * cell_metres) : "";
-  return {fmt::format(
-      "{}: the plan is one room, because its openings are wider than the default door width; with "
-      "--door {}{} it has {}",
-      escape_control_chars(id), door, width, count_text(rooms, "room"))};
+  warnings.push_back(fmt::format(
+      "the building encloses {}{}, held at 0 °C (the largest: {} at x {}, y {}); paint rooms white",
+      count_text(drawn.enclosed_areas.size(), "area of outside", "areas of outside"), without_wall,
+      count_text(pixels, "pixel"), x, y));
+  return warnings;
 }
 
 /// How pictures were interpreted, with a row for each colour or area of each picture.
@@ -319,8 +322,8 @@ struct DrawingTables {
 
 /// Returns the content of the file that describes how a plan was made from a picture.
 std::string drawing_record_of(const std::string& picture, const std::string& id,
-                              const Drawings& drawings, const DrawnPlan& drawn) {
-  const auto [rows, cols] = std::pair(drawn.plan.interior.rows, drawn.plan.interior.cols);
+                              const Drawings& drawings, const DrawnPlan& drawn,
+                              const std::vector<std::string>& warnings) {
   const double metres = drawings.cell_metres;
   Report report{"drawing of plan " + id};
   report.add_json_fact("id", id);
@@ -338,12 +341,11 @@ std::string drawing_record_of(const std::string& picture, const std::string& id,
   drawing.rows.push_back({"width of a cell", metres > 0 ? fmt::format("{} m", metres)
                                                         : "unknown, so areas are in cells"});
   drawing.rows.push_back(
-      {"width x height",
-       fmt::format("{} x {} cells", cols, rows) +
-           (metres > 0 ? fmt::format(", {:.2f} m x {:.2f} m", static_cast<double>(cols) * metres,
-                                     static_cast<double>(rows) * metres)
-                       : "")});
+      {"size", size_text({drawn.plan.interior.rows, drawn.plan.interior.cols}, metres)});
   report.add(std::move(drawing));
+  Table& of_warnings =
+      report.add(Table{"warnings", "warnings on the drawing", {{"warning", "warning"}}});
+  for (const std::string& warning : warnings) of_warnings.rows.push_back({warning});
   DrawingTables tables;
   tables.add(id, drawn);
   tables.colours.name = "colours of the drawing";
@@ -371,6 +373,7 @@ DrawnPlans read_drawings(const Drawings& drawings, Report& report) {
   DrawnPlans plans;
   DrawingTables tables;
   std::vector<Note> notes;
+  Table of_warnings{"warnings", "", {json_only_column("id"), json_only_column("warning")}};
   Table rooms{
       "rooms",
       "rooms that 'wallheat run --rooms' finds with --door auto",
@@ -389,9 +392,9 @@ DrawnPlans read_drawings(const Drawings& drawings, Report& report) {
     tables.add(id, drawn);
     const std::uint32_t door =
         default_door_cells({drawn.plan.interior.rows, drawn.plan.interior.cols});
-    const RoomCounts counts = count_rooms(drawn.plan, door);
+    const RoomCounts counts = count_rooms(drawn.plan.interior, door);
     const auto division =
-        counts.counted == 1 ? find_division(drawn.plan, door) : std::optional<Division>();
+        counts.counted == 1 ? find_division(drawn.plan.interior, door) : std::optional<Division>();
     const auto metres_of = [&](std::uint32_t cells) {
       return drawings.cell_metres > 0 ? Value(cells * drawings.cell_metres) : Value();
     };
@@ -399,13 +402,19 @@ DrawnPlans read_drawings(const Drawings& drawings, Report& report) {
                           division ? Value(division->door_cells) : Value(),
                           division ? metres_of(division->door_cells) : Value(),
                           division ? Value(division->rooms) : Value()});
-    add_warnings(picture, drawn, report);
-    if (division) notes.push_back(division_note(id, *division, drawings.cell_metres));
+    const auto warnings = warnings_of(drawn, drawings.cell_metres);
+    for (const std::string& warning : warnings) {
+      report.add_note(fmt::format("{}: warning: {}", picture, warning));
+      of_warnings.rows.push_back({id, warning});
+    }
+    if (division)
+      notes.push_back(
+          {escape_control_chars(id) + ": " + division_text(*division, door, drawings.cell_metres)});
     plans.ids.push_back(id);
-    plans.records.push_back(drawing_record_of(picture, id, drawings, drawn));
+    plans.records.push_back(drawing_record_of(picture, id, drawings, drawn, warnings));
     plans.plans.push_back(std::move(drawn.plan));
   }
-  for (Table* table : {&tables.colours, &tables.near, &tables.enclosed, &rooms})
+  for (Table* table : {&tables.colours, &tables.near, &tables.enclosed, &rooms, &of_warnings})
     report.add(std::move(*table));
   for (Note& note : notes) report.add(std::move(note));
   if (!drawings.pictures.empty())
@@ -446,7 +455,8 @@ Report generate_command(Options& options) {
   options.add("size", value(size, "CELLS").within(16, 16384),
               "cells per side of the grid, 16 to 16384 (default: 512, for poisson 256)");
   options.add("overwrite", flag(overwrite),
-              "overwrite existing plans in the directory, or the archive");
+              "overwrite existing plans in the directory, or the archive; with --from the other "
+              "plans of a directory stay in its building_ids.txt");
   Drawings drawings;
   declare_drawings(options, drawings);
   options.parse();
@@ -473,9 +483,9 @@ Report generate_command(Options& options) {
   const bool are_alike = std::ranges::all_of(drawn.plans, [&](const FloorPlan& plan) {
     return GridShape{plan.domain.rows, plan.domain.cols} == shape;
   });
-  const std::string of = fmt::format(" of {} x {} cells", shape.rows, shape.cols);
-  report.add_note(fmt::format("{}{} in {}", count_text(plans.ids.size(), "floor plan"),
-                              are_alike ? of : "", out.string()));
+  report.add_note(fmt::format(
+      "{}{} in {}", count_text(plans.ids.size(), "floor plan"),
+      are_alike ? " of " + size_text(shape, drawings.cell_metres) + "," : "", out.string()));
   if (plans.spacing)
     report.add_note(
         fmt::format("grid spacing {}, stored with the plans", format_repr(*plans.spacing)));

@@ -1,5 +1,6 @@
 #include "cli/commands.hpp"
 #include "io/files.hpp"
+#include "io/standard_streams.hpp"
 #include "report/gnuplot.hpp"
 #include "report/report.hpp"
 #include "view/output_file.hpp"
@@ -48,7 +49,9 @@ Report page_command(Options& options) {
   options.parse();
   std::vector<Report> reports;
   for (const std::string& name : names) reports.push_back(report_of_file(name));
-  write_output(out, [&](std::ostream& to) { write_page(title, reports, to); });
+  bool has_figures = true;
+  write_output(out, [&](std::ostream& to) { has_figures = write_page(title, reports, to); });
+  if (!has_figures) print_error("{}", missing_figures_warning(out));
   return {};
 }
 

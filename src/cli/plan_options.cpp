@@ -13,7 +13,9 @@
 
 #include "cli/drawing_record.hpp"
 #include "core/text.hpp"
+#include "io/standard_streams.hpp"
 #include "plans/plan_source.hpp"
+#include "report/room_text.hpp"
 #include "solve/solver_settings.hpp"
 #include "wallheat/error.hpp"
 
@@ -172,7 +174,10 @@ void declare_rooms(Options& options, std::optional<Door>& door, const double& ce
   const auto asked = std::make_shared<Asked>();
   std::string implying;
   for (const std::string& name : implied_by)
-    implying += (implying.empty() ? "; implied by --" : " and --") + name;
+    implying += (implying.empty()              ? "; implied by --"
+                 : &name == &implied_by.back() ? " and --"
+                                               : ", --") +
+                name;
   options.add("rooms", flag(asked->rooms), help + implying);
   declare_door(options, asked->door, cell_metres);
   options.check([&options, asked, &door, implied_by] {
@@ -223,6 +228,22 @@ void declare_door(Options& options, Door& door, const double& cell_metres) {
                                    max_door_cells, format_repr(cell_metres)));
     door.cells = static_cast<std::int64_t>(cells);
   });
+}
+
+void warn_of_default_door(const FloorPlan& plan, const Door& door, double cell_metres) {
+  constexpr double min_door_m = 0.6;
+  constexpr double max_door_m = 1.5;
+  const std::uint32_t cells = door.of({plan.interior.rows, plan.interior.cols});
+  const double metres = cells * cell_metres;
+  if (door != Door() || metres == 0) return;
+  if (metres > max_door_m)
+    print_error(
+        "wallheat: warning: the default door width of {} is wider than most doors, so that it may "
+        "divide rooms and corridors; set --door, such as --door 0.9m",
+        door_text(cells, cell_metres));
+  if (metres >= min_door_m || count_rooms(plan.interior, cells).counted != 1) return;
+  if (const auto division = find_division(plan.interior, cells))
+    print_error("wallheat: warning: {}", division_text(*division, cells, cell_metres));
 }
 
 void declare_min_cells(Options& options, std::size_t& min_cells) {

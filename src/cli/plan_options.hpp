@@ -42,6 +42,9 @@ void declare_rooms(Options& options, std::optional<Door>& door, const double& ce
 /// Declares --door. A width in metres requires `cell_metres`, the width of a cell in m; 0: unknown.
 /// Call declare_cell_size() before.
 void declare_door(Options& options, Door& door, const double& cell_metres);
+/// Warns on stderr if `door` is the default width, the width of a cell is known, and the default is
+/// wider than a door, or narrower and leaves the plan as one room that a wider one divides.
+void warn_of_default_door(const FloorPlan& plan, const Door& door, double cell_metres);
 /// Declares --min-cells, the minimum number of cells of a room that counts. Its default is 1.
 void declare_min_cells(Options& options, std::size_t& min_cells);
 /// Declares --cell-size, the width of a cell in m, which must be above 0. Its variable is 0 if it

@@ -161,8 +161,8 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver,
   const auto name = [&](const std::string& text) { return is_empty ? "" : text; };
   Report report{"plan " + result.id};
   report.add_fact("id", "plan", result.id, {},
-                  fmt::format(" ({} x {} cells, {} interior)", result.rows, result.cols,
-                              result.interior_cells));
+                  fmt::format(" ({} x {} cells (width x height), {} interior)", result.cols,
+                              result.rows, result.interior_cells));
   report.add_fact(
       "status", "status", to_string(result.status), {},
       is_empty ? ": the plan has no interior cells"
@@ -281,7 +281,7 @@ Report solve_command(Options& options) {
               "store the solution as a NumPy array, float64 in °C");
   declare_cell_size(options, shown.cell_metres, CellSizeUse::areas_and_doors, data,
                     [&id] { return unique_ids(StringList({id})); });
-  declare_problem_options(options, solver, shown.cell_metres, {"page", "room-names"});
+  declare_problem_options(options, solver, shown.cell_metres, {"door", "page", "room-names"});
   declare_min_cells(options, shown.min_cells);
   options.check([&] {
     if (shown.min_cells > 1 && !solver.door) throw UsageError("--min-cells requires --rooms");
@@ -309,6 +309,7 @@ Report solve_command(Options& options) {
       shown.names = parse_room_names(room_names.string(), read_text_file(room_names.string()),
                                      shown.map, shown.min_cells, shown.cell_metres);
     rooms = shown;
+    warn_of_default_door(plan, *solver.door, shown.cell_metres);
   }
   const auto start = std::chrono::steady_clock::now();
   const double cpu_start_s = thread_cpu_seconds();

@@ -213,12 +213,15 @@ Report whatif_command(Options& options) {
   declare_wall_changes(options, changes, "NOMINAL=DEGREES",
                        "hold the walls with the nominal temperature NOMINAL °C at another "
                        "temperature, such as 25=22, or at each temperature of a range, such as "
-                       "25=18:30:1 (from, to, step); repeated: all combinations");
+                       "25=18:30:1 (from, to, step), where NOMINAL 0 is the outside of plans from "
+                       "pictures; repeated: all combinations");
   declare_thresholds(options, asked.thresholds);
   plans.declare_cell_size(options, asked.cell_metres);
-  declare_rooms(options, asked.door, asked.cell_metres, "also compute results for rooms");
+  declare_rooms(options, asked.door, asked.cell_metres, "also compute results for rooms", {"door"});
   declare_min_cells(options, asked.min_cells);
-  options.add_dependency("rooms", {"min-cells"});
+  options.check([&] {
+    if (asked.min_cells > 1 && !asked.door) throw UsageError("--min-cells requires --rooms");
+  });
   plans.declare(options);
   options.check([&] { choose_settings(changes, asked); });
   options.parse();
@@ -227,6 +230,8 @@ Report whatif_command(Options& options) {
   const auto take = [&](std::size_t index, const FloorPlan& plan, const Superposition& solved) {
     const std::string& id = plans.ids()[index];
     answers[index] = answer_of(asked, id, plan, solved);
+    if (plans.ids().size() == 1 && asked.door)
+      warn_of_default_door(plan, *asked.door, asked.cell_metres);
   };
   const int exit_status = plans.superpose(asked.walls, take);
   Report report = make_report(asked, std::move(answers));
@@ -280,16 +285,19 @@ Report need_command(Options& options) {
       "--data PLANS --wall NOMINAL --room-mean DEGREES [options] [ID ...]",
       "Computes the temperature that the walls with one nominal temperature need so that rooms "
       "reach a target: for each room, each plan and all plans, with a proven bound. The result is "
-      "a temperature up to --max, 'already warm enough' or 'not warmed by these walls'. Each plan "
-      "is solved twice, because the steady state is linear in the wall temperatures. JSON and CSV "
-      "contain a row for each room.\nExit status: 0 success, also if no temperature suffices, 1 "
+      "a temperature up to --max, a higher one with 'requires more than --max', 'already warm "
+      "enough' or 'not warmed by these walls'. Text output rounds required temperatures up. Each "
+      "plan is solved twice, because the steady state is linear in the wall temperatures. JSON and "
+      "CSV contain a row for each room.\nExit status: 0 success, also if no temperature suffices, "
+      "1 "
       "error, 2 usage error, 3 success without plans that cannot be used.",
       {"wallheat need 00001 --data plans --wall 25 --room-mean 18",
        "wallheat need --data plans --wall 25 --wall 5=8 --area-above 18 --area-share 0.5"});
   declare_wall_changes(
       options, changes, "NOMINAL",
       "nominal temperature of the walls whose required temperature is computed, such as 25; "
-      "NOMINAL=DEGREES, such as 5=8, holds other walls at another temperature");
+      "NOMINAL=DEGREES, such as 5=8, holds other walls at another temperature, and 0=-10 the "
+      "outside of plans from pictures");
   options.add("room-mean", value(question.target, "DEGREES"),
               "target: minimum mean temperature of a room, in °C");
   options.add("area-above", value(area_above, "DEGREES"),
@@ -331,6 +339,8 @@ Report need_command(Options& options) {
     plan = {plans.ids()[index], all.walls.front().cells > 0, linear.now.bound,
             room_requirements(question, linear, rooms), door_cells};
     plan.small_rooms = rooms.size() - plan.rooms.size();
+    if (plans.ids().size() == 1 && !question.whole_plans)
+      warn_of_default_door(floor_plan, question.door, question.cell_metres);
   };
   const int exit_status = plans.superpose(kinds, take);
   std::erase_if(need.plans, [](const PlanRequirements& plan) { return plan.id.empty(); });

@@ -214,7 +214,7 @@ Grid<double> read_float(const NamedBytes& file) {
   };
   if (header.dtype == "|b1" || !with_item_type(header.dtype, read))
     fail(file.name, "has dtype '" + header.dtype +
-                        "', but the domain must be float64 ('<f8'), float32 or integers, "
+                        "', but it must be float64 ('<f8'), float32 or integers, "
                         "little-endian; save it with .astype('<f8')");
   return grid;
 }

@@ -15,8 +15,8 @@
 namespace wallheat {
 namespace {
 
-/// Returns the IDs of the plans in a directory without building_ids.txt.
-PlanIds listed_ids(const std::filesystem::path& directory) {
+/// Returns the IDs of the plans of which a directory contains an initial field, in any order.
+std::vector<std::string> plans_with_files(const std::filesystem::path& directory) {
   std::vector<std::string> ids;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(directory, error), end; !error && entry != end;
@@ -28,7 +28,7 @@ PlanIds listed_ids(const std::filesystem::path& directory) {
   }
   if (error)
     throw RunError("the directory " + directory.string() + " cannot be read: " + error.message());
-  return sorted_ids_without_list(directory.string(), std::move(ids));
+  return ids;
 }
 
 bool is_sidecar(const std::filesystem::path& name) {
@@ -46,8 +46,12 @@ class DirectorySource final : public PlanSource {
     // Ignored: if the status cannot be read, read_ids() throws its own error.
     std::error_code unknown;
     const auto status = std::filesystem::symlink_status(list, unknown);
-    return status.type() == std::filesystem::file_type::not_found ? listed_ids(directory_)
-                                                                  : read_ids(list);
+    return status.type() == std::filesystem::file_type::not_found
+               ? sorted_ids_without_list(directory_.string(), ids_of_files())
+               : read_ids(list);
+  }
+  [[nodiscard]] std::vector<std::string> ids_of_files() const override {
+    return plans_with_files(directory_);
   }
   [[nodiscard]] std::optional<EntryOffsets> entry_offsets(const std::string&) const override {
     return std::nullopt;
@@ -124,7 +128,7 @@ bool is_plan_input(const std::filesystem::path& file) {
     });
   if (!is_sidecar(file.filename())) return false;
   try {
-    return !listed_ids(directory).ids.empty();
+    return !plans_with_files(directory).empty();
   } catch (const RunError&) {
     return false;
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -13,6 +14,8 @@
 
 namespace wallheat {
 namespace {
+
+constexpr const char* outside_meaning = "outside";
 
 double distance_between(PixelColour a, PixelColour b) {
   return std::hypot(a.red - b.red, a.green - b.green, a.blue - b.blue);
@@ -30,7 +33,7 @@ void for_each_at_edge(const Grid<T>& grid, const Visit& visit) {
   for (std::size_t row = 0; row < grid.rows; ++row)
     for (std::size_t col = 0; col < grid.cols; ++col)
       if (row == 0 || row + 1 == grid.rows || col == 0 || col + 1 == grid.cols)
-        visit(grid(row, col));
+        visit(grid(row, col), col, row);
 }
 
 /// Returns the uses of colours: room, the walls in their order, and the outside, if the picture has
@@ -40,7 +43,7 @@ std::vector<DrawnPlan::ColourUse> uses_of(const Grid<Pixel>& pixels, const Legen
   for (const auto& [colour, temperature] : legend.walls)
     uses.push_back({colour, "wall of " + format_repr(temperature) + " °C"});
   std::map<PixelColour, std::size_t> others;
-  for_each_at_edge(pixels, [&](const Pixel& pixel) {
+  for_each_at_edge(pixels, [&](const Pixel& pixel, std::size_t, std::size_t) {
     if (pixel.is_transparent()) return;
     const PixelColour colour = pixel.colour;
     const double distance = distance_between(colour, use_of(colour, uses).colour);
@@ -48,8 +51,38 @@ std::vector<DrawnPlan::ColourUse> uses_of(const Grid<Pixel>& pixels, const Legen
   });
   const auto most =
       std::ranges::max_element(others, {}, &std::pair<const PixelColour, std::size_t>::second);
-  if (most != others.end()) uses.push_back({most->first, "outside"});
+  if (most != others.end()) uses.push_back({most->first, outside_meaning});
   return uses;
+}
+
+/// Throws InputError, with a message that lists the most frequent colours that are farther than the
+/// tolerance from all colours that have a meaning. The message suggests another tolerance, unless
+/// pixels would count as outside with it: between a room and a wall, they would be at 0 °C.
+[[noreturn]] void throw_unknown_colours(const std::string& first, const DrawnPlan& drawn,
+                                        double tolerance) {
+  constexpr std::size_t max_listed = 5;
+  std::string list;
+  std::size_t count = 0;
+  double sufficient = 0;
+  bool may_be_outside = false;
+  for (const auto& [colour, use, distance, pixels] : drawn.near_colours) {
+    if (distance <= tolerance) continue;
+    sufficient = std::max(sufficient, distance);
+    may_be_outside = may_be_outside || drawn.uses[use].meaning == outside_meaning;
+    if (count++ < max_listed)
+      list += (list.empty() ? "" : ", ") + to_text(colour) + " (" + count_text(pixels, "pixel") +
+              ", nearest to " + drawn.uses[use].meaning + ")";
+  }
+  if (count > max_listed) list += " and " + std::to_string(count - max_listed) + " more";
+  throw InputError(
+      first +
+      ", which is not near a --wall colour, white or the outside; all such colours: " + list +
+      "; add colours of walls with --wall, paint over labels, and export or redraw smooth edges "
+      "without anti-aliasing" +
+      (may_be_outside
+           ? ""
+           : "; --colour-tolerance " + std::to_string(std::lround(std::ceil(sufficient))) +
+                 " would treat each colour as the nearest"));
 }
 
 /// Returns the meaning of each pixel: 0: room; 1 and higher: the walls in their order; the last:
@@ -59,8 +92,7 @@ Grid<std::uint32_t> meanings_of(const Grid<Pixel>& pixels, const std::string& na
   const auto outside = static_cast<std::uint32_t>(legend.walls.size() + 1);
   Grid<std::uint32_t> meanings(pixels.rows, pixels.cols, outside);
   std::map<PixelColour, DrawnPlan::NearColour> near_colours;
-  std::size_t unknown = 0;
-  std::size_t first_unknown = 0;
+  std::optional<std::size_t> first_unknown;
   for (std::size_t i = 0; i < pixels.cells.size(); ++i) {
     if (pixels.cells[i].is_transparent()) {
       ++drawn.transparent_pixels;
@@ -72,27 +104,20 @@ Grid<std::uint32_t> meanings_of(const Grid<Pixel>& pixels, const std::string& na
     const double distance = distance_between(colour, use.colour);
     meanings.cells[i] = static_cast<std::uint32_t>(index);
     ++use.pixels;
-    if (distance > legend.colour_tolerance && unknown++ == 0) first_unknown = i;
-    if (distance == 0 || unknown > 0) continue;
+    if (distance > legend.colour_tolerance && !first_unknown) first_unknown = i;
+    if (distance == 0) continue;
     ++use.near;
     ++near_colours.try_emplace(colour, DrawnPlan::NearColour{colour, index, distance})
           .first->second.pixels;
   }
-  if (unknown > 0) {
-    const PixelColour colour = pixels.cells[first_unknown].colour;
-    const DrawnPlan::ColourUse& nearest = use_of(colour, drawn.uses);
-    throw InputError(
-        name + ": the pixel at x " + std::to_string(first_unknown % pixels.cols) + ", y " +
-        std::to_string(first_unknown / pixels.cols) + " is " + to_text(colour) +
-        ", which is not near a --wall colour, white or the outside (" +
-        count_text(unknown, "such pixel") +
-        "): add its colour with --wall, paint over it, or draw without smooth edges; "
-        "--colour-tolerance " +
-        std::to_string(std::lround(std::ceil(distance_between(colour, nearest.colour)))) +
-        " would treat it as " + nearest.meaning);
-  }
   for (const auto& [colour, near] : near_colours) drawn.near_colours.push_back(near);
   std::ranges::stable_sort(drawn.near_colours, std::greater(), &DrawnPlan::NearColour::pixels);
+  if (first_unknown)
+    throw_unknown_colours(name + ": the pixel at x " +
+                              std::to_string(*first_unknown % pixels.cols) + ", y " +
+                              std::to_string(*first_unknown / pixels.cols) + " is " +
+                              to_text(pixels.cells[*first_unknown].colour),
+                          drawn, legend.colour_tolerance);
   drawn.near_colours.resize(std::min(drawn.near_colours.size(), DrawnPlan::max_near_colours));
   return meanings;
 }
@@ -111,6 +136,7 @@ class Areas {
     /// Index of the area into which this one was merged; otherwise its own index.
     std::size_t parent = 0;
     DrawnPlan::EnclosedArea of{};
+    DrawnPlan::Places open_sides{};  ///< sides of pixels of room with no wall in between
     bool reaches_edge = false;
   };
 
@@ -125,17 +151,23 @@ class Areas {
     Area& into = areas_[first];
     const Area& from = areas_[second];
     into.of.pixels += from.of.pixels;
-    into.of.borders_room |= from.of.borders_room;
+    into.open_sides.add(from.open_sides);
     into.reaches_edge |= from.reaches_edge;
     areas_[second].parent = first;
     return first;
   }
-  [[nodiscard]] std::vector<DrawnPlan::EnclosedArea> enclosed() const {
-    std::vector<DrawnPlan::EnclosedArea> enclosed;
-    for (std::size_t i = 0; i < areas_.size(); ++i)
-      if (areas_[i].parent == i && !areas_[i].reaches_edge) enclosed.push_back(areas_[i].of);
-    std::ranges::stable_sort(enclosed, std::greater(), &DrawnPlan::EnclosedArea::pixels);
-    return enclosed;
+  /// Sets the enclosed areas, and the open sides to the other areas.
+  void set(DrawnPlan& drawn) const {
+    for (std::size_t i = 0; i < areas_.size(); ++i) {
+      if (areas_[i].parent != i) continue;
+      const auto& [parent, of, open_sides, reaches_edge] = areas_[i];
+      if (reaches_edge)
+        drawn.open_sides.add(open_sides);
+      else
+        drawn.enclosed_areas.emplace_back(of).borders_room = open_sides.count > 0;
+    }
+    std::ranges::stable_sort(drawn.enclosed_areas, std::greater(),
+                             &DrawnPlan::EnclosedArea::pixels);
   }
 
  private:
@@ -150,14 +182,17 @@ class Areas {
   std::vector<Area> areas_;
 };
 
-/// Returns the parts of the outside that do not reach the edge of the picture. Pixels are connected
-/// across their edges and not across their corners, like cells that conduct heat.
-std::vector<DrawnPlan::EnclosedArea> enclosed_areas_of(const Grid<std::uint32_t>& meanings,
-                                                       std::uint32_t outside) {
+/// Finds the parts of the outside that do not reach the edge of the picture, and where rooms are
+/// open to the other parts. Pixels are connected across their edges and not across their corners,
+/// like cells that conduct heat.
+void find_areas(const Grid<std::uint32_t>& meanings, std::uint32_t outside, DrawnPlan& drawn) {
   Areas areas;
   std::vector<Run> above;
   std::vector<Run> runs;
-  const auto is_room = [&](std::size_t y, std::size_t x) { return meanings(y, x) == 0; };
+  const auto add_if_room = [&](std::size_t x, std::size_t y, DrawnPlan::Places& places) {
+    // Left of and above the picture, the numbers have wrapped around.
+    if (y < meanings.rows && x < meanings.cols && meanings(y, x) == 0) places.add({1, x, y});
+  };
   for (std::size_t y = 0; y < meanings.rows; ++y) {
     runs.clear();
     auto overlapping = above.begin();
@@ -170,10 +205,10 @@ std::vector<DrawnPlan::EnclosedArea> enclosed_areas_of(const Grid<std::uint32_t>
       Areas::Area area{
           .of = {run.begin, y, run.end - run.begin},
           .reaches_edge = is_in_edge_row || run.begin == 0 || run.end == meanings.cols};
-      for (std::size_t i = run.begin; i < run.end && !is_in_edge_row; ++i)
-        area.of.borders_room |= is_room(y - 1, i) || is_room(y + 1, i);
-      if (run.begin > 0) area.of.borders_room |= is_room(y, run.begin - 1);
-      if (run.end < meanings.cols) area.of.borders_room |= is_room(y, run.end);
+      for (std::size_t i = run.begin; i < run.end; ++i)
+        for (const std::size_t row : {y - 1, y + 1}) add_if_room(i, row, area.open_sides);
+      add_if_room(run.begin - 1, y, area.open_sides);
+      add_if_room(run.end, y, area.open_sides);
       run.area = areas.add(area);
       while (overlapping != above.end() && overlapping->end <= run.begin) ++overlapping;
       for (auto other = overlapping; other != above.end() && other->begin < run.end; ++other)
@@ -182,7 +217,7 @@ std::vector<DrawnPlan::EnclosedArea> enclosed_areas_of(const Grid<std::uint32_t>
     }
     std::swap(above, runs);
   }
-  return areas.enclosed();
+  areas.set(drawn);
 }
 
 FloorPlan plan_of(const Grid<std::uint32_t>& meanings, const Legend& legend) {
@@ -231,10 +266,10 @@ DrawnPlan plan_from_image(const NamedBytes& png, const Legend& legend) {
   if (drawn.uses.front().pixels == 0)
     throw InputError(png.name + ": no pixel is white, so the plan has no room" +
                      (drawn.transparent_pixels > 0 ? "; transparent pixels count as outside" : ""));
-  drawn.enclosed_areas =
-      enclosed_areas_of(meanings, static_cast<std::uint32_t>(legend.walls.size() + 1));
-  for_each_at_edge(
-      meanings, [&](std::uint32_t meaning) { drawn.edge_room_pixels += meaning == 0 ? 1U : 0U; });
+  find_areas(meanings, static_cast<std::uint32_t>(legend.walls.size() + 1), drawn);
+  for_each_at_edge(meanings, [&](std::uint32_t meaning, std::size_t x, std::size_t y) {
+    if (meaning == 0) drawn.at_edge.add({1, x, y});
+  });
   drawn.plan = plan_of(meanings, legend);
   return drawn;
 }

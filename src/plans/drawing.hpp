@@ -55,6 +55,16 @@ struct DrawnPlan {
     std::size_t pixels = 0;
     bool borders_room = false;  ///< true if no wall is between it and a room
   };
+  /// Pixels, or sides of pixels, with one property.
+  struct Places {
+    std::size_t count = 0;
+    std::size_t x = 0, y = 0;  ///< pixel of the first one that was found, from 0
+
+    void add(const Places& others) {
+      if (count == 0) *this = {0, others.x, others.y};
+      count += others.count;
+    }
+  };
   static constexpr std::size_t max_near_colours = 100;  ///< rarer colours are omitted
 
   FloorPlan plan;
@@ -62,7 +72,9 @@ struct DrawnPlan {
   std::vector<NearColour> near_colours;      ///< in descending order of pixels
   std::vector<EnclosedArea> enclosed_areas;  ///< in descending order of size
   std::size_t transparent_pixels = 0;
-  std::size_t edge_room_pixels = 0;  ///< pixels of room on the edge of the picture
+  Places at_edge;  ///< pixels of room on the edge of the picture
+  /// Sides of pixels of room with no wall between them and the outside, except to enclosed areas.
+  Places open_sides;
 };
 
 /// Returns the plan that a PNG image shows.
@@ -77,8 +89,8 @@ struct DrawnPlan {
 ///
 /// Cells that are not wall start at 0 °C. Throws InputError if the file is not a PNG image, if the
 /// image has more than 16384 pixels or cells along a side, or no room, or if the nearest colour of
-/// a pixel is farther away than `legend.colour_tolerance`; the message states the position of that
-/// pixel.
+/// a pixel is farther away than `legend.colour_tolerance`; the message lists the most frequent of
+/// these colours.
 [[nodiscard]] DrawnPlan plan_from_image(const NamedBytes& png, const Legend& legend);
 
 }  // namespace wallheat

@@ -63,6 +63,10 @@ class PlanSource {
   [[nodiscard]] virtual std::filesystem::path path() const = 0;
   /// Returns the IDs of all plans in order. Throws RunError if they cannot be determined.
   [[nodiscard]] virtual PlanIds ids() const = 0;
+  /// Returns the IDs of all plans of which the source contains an initial field, whether
+  /// building_ids.txt lists them or not, in any order. Lists the files of a directory. Throws
+  /// RunError if that fails.
+  [[nodiscard]] virtual std::vector<std::string> ids_of_files() const = 0;
   /// Returns the location of a plan's entries in the central directory of an archive, for a process
   /// that opened the archive without listing it. Returns nullopt if the ID is enough to load the
   /// plan.

@@ -3,6 +3,7 @@
 #include <png.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "io/deflate.hpp"
 #include "wallheat/error.hpp"
@@ -14,6 +15,16 @@ static_assert(sizeof(Pixel) == 4, "libpng writes four bytes per pixel");
 Grid<Pixel> read_png(const NamedBytes& png, std::size_t max_per_side) {
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
+  const std::string_view bytes(reinterpret_cast<const char*>(png.bytes.data()), png.bytes.size());
+  for (const auto& [magic, format] : {std::pair("\xFF\xD8\xFF", "JPEG"),
+                                      {"GIF8", "GIF"},
+                                      {"RIFF", "WebP"},
+                                      {"BM", "BMP"},
+                                      {"%PDF", "PDF"}})
+    if (bytes.starts_with(magic))
+      throw InputError(png.name + " is a " + format +
+                       " file; open it in a paint program and save it as PNG, because another "
+                       "suffix does not convert it");
   const auto fail = [&](const std::string& cause) {
     png_image_free(&image);
     throw InputError(png.name + " cannot be read as a PNG picture: " + cause);

@@ -45,16 +45,21 @@ std::uint64_t stamp_of_file(PlanFile file, const Member& member) {
 /// one.
 std::string folder_of_plans(const ZipArchive& archive) {
   std::optional<std::string> folder;
+  std::optional<std::string> other;
   archive.for_each_member([&](const Member& member) {
     if (!member.name.ends_with(plan_file_suffix(PlanFile::domain)) || is_hidden(member.name))
       return;
     const auto found = std::string_view(member.name).substr(0, member.name.rfind('/') + 1);
     if (folder && found.starts_with(*folder)) return;
     if (folder && !folder->starts_with(found))
-      throw RunError("it contains plans in two directories, '" + *folder + "' and '" +
-                     std::string(found) + "'");
-    folder = found;
+      other = found;
+    else
+      folder = found;
   });
+  if (other)
+    throw RunError(archive.path().string() + " contains plans in two directories, '" + *folder +
+                   "' and '" + *other +
+                   "'; all plans must be in one: create it with 'zip -j', which omits directories");
   if (folder) return *folder;
   throw RunError(
       archive.path().string() +
@@ -151,8 +156,9 @@ class ZipSource final : public PlanSource {
   [[nodiscard]] PlanIds ids() const override {
     if (const auto& file = index().ids_file())
       return parse_ids(text_in(archive_, *file), path().string() + ": " + file->name);
-    return sorted_ids_without_list(path().string(), index().plans());
+    return sorted_ids_without_list(path().string(), ids_of_files());
   }
+  [[nodiscard]] std::vector<std::string> ids_of_files() const override { return index().plans(); }
   [[nodiscard]] std::optional<EntryOffsets> entry_offsets(const std::string& id) const override {
     return index().entry_offsets(id);
   }

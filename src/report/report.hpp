@@ -3,6 +3,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <iosfwd>
 #include <limits>
@@ -40,12 +41,13 @@ struct Value : std::variant<std::monostate, bool, std::int64_t, double, std::str
 
 /// Format of a number in text output. JSON and CSV contain all digits.
 enum class ValueFormat {
-  digits,    ///< `ValueStyle::digits` significant digits
-  decimals,  ///< `ValueStyle::digits` decimals
-  seconds,   ///< see seconds_text()
-  duration,  ///< "3 min 20 s"
-  bytes,     ///< "23.4 MB"
-  time       ///< of a string such as 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
+  digits,      ///< `ValueStyle::digits` significant digits
+  decimals,    ///< `ValueStyle::digits` decimals
+  seconds,     ///< see seconds_text()
+  duration,    ///< "3 min 20 s"
+  bytes,       ///< "23.4 MB"
+  time,        ///< of a string such as 2030-01-02T03:04:05.678Z: "2 Jan 2030, 03:04:05 UTC"
+  decimals_up  ///< like decimals, but never less than the value: for values that are required
 };
 struct ValueStyle {
   ValueFormat form = ValueFormat::digits;
@@ -219,6 +221,9 @@ struct Report {
 /// Returns the value of the fact with this key; an unknown value if there is none.
 [[nodiscard]] Value value_of(const Report& report, const std::string& key);
 
+/// Returns a table with one row that contains the facts of JSON output.
+[[nodiscard]] Table table_of_json_facts(const Report& report);
+
 /// Writes text output: the values of facts in one column, and tables as wide as their content.
 /// Wraps lines at `columns`, if it is given.
 void write_text(const Report& report, std::ostream& out, std::optional<std::size_t> columns = {});
@@ -249,10 +254,14 @@ void add_rows(Table& table, const Json& rows);
 
 /// Writes a report as one self-contained HTML page, which needs no network. Without JavaScript,
 /// figures cannot be saved, and long tables contain only their first rows. Without gnuplot, the
-/// page contains a note in place of the figures. Throws RunError if gnuplot fails.
-void write_page(const Report& report, std::ostream& out);
+/// page contains a note in place of the figures; returns false in this case. Throws RunError if
+/// gnuplot fails.
+[[nodiscard]] bool write_page(const Report& report, std::ostream& out);
 /// Writes several reports, one after the other, as one HTML page.
-void write_page(const std::string& title, const std::vector<Report>& reports, std::ostream& out);
+[[nodiscard]] bool write_page(const std::string& title, const std::vector<Report>& reports,
+                              std::ostream& out);
+/// Returns the warning if write_page() has returned false.
+[[nodiscard]] std::string missing_figures_warning(const std::filesystem::path& page);
 
 /// Returns the style sheet of a page, which follows the reader's choice of light or dark mode,
 /// including the figures.

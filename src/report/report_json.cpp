@@ -32,7 +32,9 @@ std::string csv_cell(const std::string& text, char separator) {
 /// Formats a number with the digits of text output and a decimal comma. A number whose text output
 /// contains a unit has six significant digits.
 std::string spreadsheet_number(double number, const ValueStyle& style) {
-  const bool has_style = style.form == ValueFormat::decimals || style.form == ValueFormat::digits;
+  using enum ValueFormat;
+  const bool has_style =
+      style.form == decimals || style.form == decimals_up || style.form == digits;
   std::string text =
       value_text(number, has_style ? ValueStyle{style.form, style.digits} : ValueStyle{});
   std::ranges::replace(text, '.', ',');
@@ -83,7 +85,7 @@ WALLHEAT_MEMBERS(Figure, key, name, x, y, series, is_sequential);
 
 namespace {
 
-constexpr ValueFormat last_of(ValueFormat) { return ValueFormat::time; }
+constexpr ValueFormat last_of(ValueFormat) { return ValueFormat::decimals_up; }
 constexpr Figure::Scale last_of(Figure::Scale) { return Figure::Scale::powers_of_10; }
 constexpr Figure::Mark last_of(Figure::Mark) { return Figure::Mark::rectangles; }
 

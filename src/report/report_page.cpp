@@ -181,7 +181,7 @@ class PageWriter {
   PageWriter(const std::string& title, const std::string& byline,
              const std::vector<const Report*>& reports, std::ostream& out,
              std::optional<double> reload_s = {})
-      : svgs_(svgs_of(reports)), out_(out) {
+      : svgs_(svgs_of(reports)), title_(title), out_(out) {
     out_ << "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\n"
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
             "'unsafe-inline'; script-src 'nonce-wallheat'; img-src data:\">\n"
@@ -210,7 +210,8 @@ class PageWriter {
     }
     end_facts();
   }
-  void end() {
+  /// Returns false if gnuplot was not found, which draws the figures.
+  bool end() {
     if (!svgs_)
       out_ << "<p>The figures are missing, because gnuplot was not installed where this page was "
               "created (Debian: gnuplot-nox).</p>\n";
@@ -219,6 +220,7 @@ class PageWriter {
             "power.</p>\n<p class=small>wallheat "
          << escape_html(version()) << "</p>\n<script nonce=wallheat>" << page_script
          << "</script>\n</body></html>\n";
+    return svgs_.has_value();
   }
 
  private:
@@ -229,6 +231,7 @@ class PageWriter {
          << escape_html(value_text(fact.value, fact.style) + fact.suffix) << '\n';
   }
   void write_part(const Note& note, const Report&) {
+    if (note.text == title_) return;
     const bool is_listing = note.text.find('\n') != std::string::npos;
     out_ << (is_listing ? "<pre class=scroll>" : "<p>");
     // Split the note first, because escape_html() would escape its line breaks.
@@ -317,7 +320,9 @@ class PageWriter {
     out_ << '\n';
   }
 
+  /// Returns an empty string for the title of the page, which is its first heading.
   [[nodiscard]] std::string section_heading(const std::string& text) const {
+    if (text == title_) return {};
     return fmt::format("<{0}>{1}</{0}>\n", section_heading_, escape_html(text));
   }
   /// Returns the start tag of a cell. Strings are left-aligned.
@@ -336,6 +341,7 @@ class PageWriter {
   }
 
   std::optional<Svgs> svgs_;
+  std::string title_;
   std::ostream& out_;
   bool are_facts_ = false;
   const char* section_heading_ = "h2";  ///< element of the headings of figures and tables
@@ -357,19 +363,24 @@ std::string escape_html(std::string_view text) {
   return html;
 }
 
-void write_page(const Report& report, std::ostream& out) {
+bool write_page(const Report& report, std::ostream& out) {
   const Report page = report.for_page ? report.for_page() : report;
   PageWriter writer(report.title, report.byline, {&page}, out, page.reload_s);
   writer.write(page);
-  writer.end();
+  return writer.end();
 }
 
-void write_page(const std::string& title, const std::vector<Report>& reports, std::ostream& out) {
+bool write_page(const std::string& title, const std::vector<Report>& reports, std::ostream& out) {
   std::vector<const Report*> all;
   for (const Report& report : reports) all.push_back(&report);
   PageWriter writer(title, "", all, out);
   for (const Report& report : reports) writer.write(report, report.title);
-  writer.end();
+  return writer.end();
+}
+
+std::string missing_figures_warning(const std::filesystem::path& page) {
+  return "wallheat: warning: " + page.string() +
+         " contains no figures, because gnuplot was not found; install it (Debian: gnuplot-nox)";
 }
 
 }  // namespace wallheat

@@ -27,6 +27,14 @@ std::string rounded_text(double number, std::chars_format format, int precision)
                                             : fmt::format("{:.{}g}", number, precision);
 }
 
+/// Formats the smallest number with this many decimals that is not less than `number`.
+std::string rounded_up_text(double number, int decimals) {
+  std::string text = rounded_text(number, std::chars_format::fixed, decimals);
+  if (parse_number<double>(text).value_or(number) < number)
+    text = rounded_text(number + std::pow(10, -decimals), std::chars_format::fixed, decimals);
+  return text;
+}
+
 std::string number_text(double number, const ValueStyle& style) {
   if (std::isnan(number)) return "-";
   switch (style.form) {
@@ -34,6 +42,8 @@ std::string number_text(double number, const ValueStyle& style) {
       return rounded_text(number, std::chars_format::general, style.digits);
     case ValueFormat::decimals:
       return rounded_text(number, std::chars_format::fixed, style.digits);
+    case ValueFormat::decimals_up:
+      return rounded_up_text(number, style.digits);
     case ValueFormat::seconds:
       return seconds_text(number);
     case ValueFormat::duration:
@@ -190,6 +200,17 @@ Value value_of(const Report& report, const std::string& key) {
   for (const auto& part : report.elements)
     if (const auto* fact = std::get_if<Fact>(&part); fact && fact->key == key) return fact->value;
   return {};
+}
+
+Table table_of_json_facts(const Report& report) {
+  Table table;
+  table.rows.emplace_back();
+  for (const auto& part : report.elements)
+    if (const auto* fact = std::get_if<Fact>(&part); fact && !fact->key.empty()) {
+      table.columns.push_back({fact->key, fact->name, fact->style});
+      table.rows.front().push_back(fact->value);
+    }
+  return table;
 }
 
 void Table::for_each(const std::function<void(const Row&)>& take) const {

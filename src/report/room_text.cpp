@@ -73,12 +73,61 @@ std::string RoomCounts::suffix(std::size_t min_cells) const {
   return text;
 }
 
+namespace {
+
+/// Returns the numbers of cells of the rooms, by their numbers from 1.
+std::vector<std::size_t> room_sizes(const RoomMap& map) {
+  std::vector<std::size_t> cells(map.room_count + 1);
+  for (const std::uint32_t room : map.labels.cells) ++cells[room];
+  return cells;
+}
+
+}  // namespace
+
+std::string door_text(std::uint32_t door_cells, double cell_metres) {
+  return count_text(door_cells, "cell") +
+         (cell_metres > 0 ? fmt::format(" ({:.3g} m)", door_cells * cell_metres) : "");
+}
+
+RoomCounts count_rooms(const Grid<std::uint8_t>& interior, std::uint32_t door_cells) {
+  RoomCounts counts;
+  const auto sizes = room_sizes(map_rooms(interior, door_cells));
+  for (std::size_t room = 1; room < sizes.size(); ++room) counts.add(sizes[room], corner_cells);
+  return counts;
+}
+
+std::optional<Division> find_division(const Grid<std::uint8_t>& interior, std::uint32_t from) {
+  const auto side = static_cast<std::uint32_t>(std::max(interior.rows, interior.cols));
+  constexpr std::uint32_t max_exact_side = 1000;
+  std::uint32_t step = 1 + side / max_exact_side;
+  const std::uint32_t max = std::min(side / 10, max_door_cells) / 2;
+  std::uint32_t half = (from + 1) / 2;  // of the largest width that does not divide the plan
+  while (half + step <= max) {
+    const std::size_t rooms = count_rooms(interior, 2 * (half + step)).counted;
+    if (rooms < 2)
+      half += step;
+    else if (step > 1)
+      step = 1;  // to try the widths that were skipped
+    else
+      return Division{2 * (half + 1), rooms};
+  }
+  return std::nullopt;
+}
+
+std::string division_text(const Division& division, std::uint32_t default_cells,
+                          double cell_metres) {
+  return fmt::format(
+      "the plan is one room, because its openings are wider than the default door width of {}; the "
+      "smallest width that divides it, into {}, is --door {}, or {}",
+      door_text(default_cells, cell_metres), count_text(division.rooms, "room"),
+      division.door_cells, door_text(division.door_cells, cell_metres));
+}
+
 std::string door_suffix(std::optional<std::uint32_t> door_cells, bool is_default,
                         double cell_metres) {
   if (door_cells == 0U) return ", divided by walls only";
-  std::string width = "1/50 of the longer side of each plan";
-  if (door_cells) width = count_text(*door_cells, "cell");
-  if (door_cells && cell_metres > 0) width += fmt::format(" ({:.3g} m)", *door_cells * cell_metres);
+  const std::string width =
+      door_cells ? door_text(*door_cells, cell_metres) : "1/50 of the longer side of each plan";
   return fmt::format(", divided at openings of up to {}{}", width,
                      is_default ? ", the default; --door sets the width" : "");
 }
@@ -103,8 +152,7 @@ void add_door_facts(std::optional<std::uint32_t> door_cells, double cell_metres,
 
 RoomNames parse_room_names(const std::string& file, std::string_view text, const RoomMap& map,
                            std::size_t min_cells, double cell_metres) {
-  std::vector<std::size_t> cells(map.room_count + 1);
-  for (const std::uint32_t room : map.labels.cells) ++cells[room];
+  const std::vector<std::size_t> cells = room_sizes(map);
   std::optional<RoomFileHeader> header;
   RoomNames names;
   std::size_t number = 0;

@@ -30,6 +30,8 @@ struct RoomCounts {
   [[nodiscard]] std::string suffix(std::size_t min_cells) const;
 };
 
+/// Returns a door width, such as "4 cells (0.2 m)".
+[[nodiscard]] std::string door_text(std::uint32_t door_cells, double cell_metres);
 /// Returns the door width as a suffix of a number of rooms, such as ", divided at openings of up to
 /// 4 cells (0.2 m), the default; --door sets the width". `door_cells` is nullopt if the default
 /// differs between plans. `cell_metres` is the width of a cell in m; 0: unknown.
@@ -54,6 +56,24 @@ template <class Plans>
   return door_cells;
 }
 
+/// Returns the numbers of rooms into which a door width divides an interior, without corners.
+[[nodiscard]] RoomCounts count_rooms(const Grid<std::uint8_t>& interior, std::uint32_t door_cells);
+
+/// A door width, and the number of rooms into which it divides a plan.
+struct Division {
+  std::uint32_t door_cells = 0;
+  std::size_t rooms = 0;  ///< without corners
+};
+/// Returns an even door width above `from` that divides the interior of a plan, whereas the next
+/// smaller even width does not (map_rooms() treats an odd width as the next even one). Returns
+/// nullopt if no width up to a tenth of the longer side divides it. Tries at most about 60 widths,
+/// because each takes time proportional to the number of cells: on a side of more than 1000 cells,
+/// it tries all even widths only near the first one that divides the plan.
+[[nodiscard]] std::optional<Division> find_division(const Grid<std::uint8_t>& interior,
+                                                    std::uint32_t from);
+/// Returns a message on a plan that the default door width does not divide.
+[[nodiscard]] std::string division_text(const Division& division, std::uint32_t default_cells,
+                                        double cell_metres);
 /// Names of rooms by the numbers of the rooms in a RoomMap.
 using RoomNames = std::map<std::uint32_t, std::string>;
 

@@ -50,12 +50,13 @@ std::vector<RoomRequirement> room_requirements(const WallTemperatureQuery& quest
 
 Feasibility feasibility_of(const RequiredTemperature& needed, double max) {
   if (needed.value < absolute_zero) return Feasibility::already_warm;
-  return needed.value <= max ? Feasibility::reachable : Feasibility::not_warmed;
+  if (needed.value <= max) return Feasibility::reachable;
+  return needed.value <= max_meaningful_wall ? Feasibility::above_max : Feasibility::not_warmed;
 }
 
 std::string_view to_string(Feasibility verdict) {
-  constexpr std::array<std::string_view, 3> names{"already warm enough", "reachable",
-                                                  "not warmed by these walls"};
+  constexpr std::array<std::string_view, 4> names{
+      "already warm enough", "reachable", "requires more than --max", "not warmed by these walls"};
   return names.at(static_cast<std::size_t>(verdict));
 }
 
@@ -78,7 +79,17 @@ struct NeedOfAll {
     return feasibility_of(rooms[room].needed, question.max);
   }
   [[nodiscard]] const char* word() const { return question.whole_plans ? "plans" : "rooms"; }
+  /// Returns the number of rooms that reach the goal with a wall at this temperature.
+  [[nodiscard]] std::size_t count_reached(double wall) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        rooms, [&](const RoomRequirement& room) { return room.needed.value <= wall; }));
+  }
 };
+
+/// Formats a required temperature so that a wall at the printed temperature is warm enough.
+std::string required_text(double temperature) {
+  return value_text(temperature, {ValueFormat::decimals_up, 2, "°C"});
+}
 
 NeedOfAll all_rooms(const WallRequirements& need) {
   NeedOfAll all{need.question, {}, {}, {}};
@@ -114,9 +125,16 @@ std::string answer_text(const RequiredTemperature& needed, const NeedOfAll& all,
   switch (feasibility_of(needed, all.question.max)) {
     case Feasibility::already_warm:
       return fmt::format("{} are already warm enough, however cold the wall is", rooms);
+    case Feasibility::above_max:
+      return fmt::format(
+          "{} require {}, more than {:.6g} °C (--max), at which {} of {} "
+          "reach the target",
+          rooms, required_text(needed.value), all.question.max, all.count_reached(all.question.max),
+          count);
     case Feasibility::not_warmed:
-      return fmt::format("these walls cannot warm {} enough at {:.6g} °C (--max) or less", rooms,
-                         all.question.max);
+      return fmt::format(
+          "these walls cannot warm {} enough; at {:.6g} °C (--max) {} of {} reach the target",
+          rooms, all.question.max, all.count_reached(all.question.max), count);
     case Feasibility::reachable:
       break;
   }
@@ -126,15 +144,16 @@ std::string answer_text(const RequiredTemperature& needed, const NeedOfAll& all,
     cause = "plan " + all.plans[deciding]->id;
   else if (!is_one)
     cause += " of plan " + all.plans[deciding]->id;
-  return fmt::format("the wall must be at {:.2f} °C for {}; {} requires this temperature",
-                     needed.value, rooms, cause);
+  return fmt::format("the wall must be at {} for {}; {} requires this temperature",
+                     required_text(needed.value), rooms, cause);
 }
 
-/// Returns the temperature, its lower and its upper bound as they are printed; unknown values
-/// unless the temperature is an answer. A bound that is not known is infinite.
+/// Returns the temperature, its lower and its upper bound as they are printed; unknown values if
+/// any wall or none is warm enough. A bound that is not known is infinite.
 std::array<Value, 3> answer_cells(const RequiredTemperature& needed,
                                   const WallTemperatureQuery& question) {
-  if (feasibility_of(needed, question.max) != Feasibility::reachable) return {};
+  const Feasibility verdict = feasibility_of(needed, question.max);
+  if (verdict != Feasibility::reachable && verdict != Feasibility::above_max) return {};
   return {needed.value, std::max(needed.lower, absolute_zero),
           std::isfinite(needed.upper) ? Value(needed.upper) : Value()};
 }
@@ -180,8 +199,7 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
   report.add_json_fact("min_cells", question.min_cells);
   report.add_json_fact("small_rooms", counts.small);
   report.add_json_fact("door_cells", question.whole_plans ? Value() : Value(door_cells));
-  const auto reached = std::ranges::count_if(
-      all.rooms, [&](const RoomRequirement& room) { return room.needed.value <= question.wall; });
+  const std::size_t reached = all.count_reached(question.wall);
   report.add_fact("reached_now", rooms > 0 ? fmt::format("wall at {:.6g} °C", question.wall) : "",
                   reached, {.unit = fmt::format("of {} {} reach it", rooms, all.word())},
                   Report::share(static_cast<double>(reached), static_cast<double>(rooms)));
@@ -194,30 +212,30 @@ void add_answer(const WallRequirements& need, const NeedOfAll& all, Report& repo
     report.add_json_fact(key, cells.at(cell++));
 }
 
-/// Adds the number of rooms with each verdict. Text output contains the number of rooms that these
-/// walls do not warm.
+/// Adds the number of rooms with each verdict. Text output contains the numbers of rooms that
+/// require more than --max, and of rooms that these walls do not warm.
 void add_verdicts(const NeedOfAll& all, Report& report) {
-  std::array<std::size_t, 3> counts{};
-  std::size_t corners = 0;
-  for (std::size_t room = 0; room < all.rooms.size(); ++room) {
-    const Feasibility verdict = all.verdict(room);
-    ++counts.at(static_cast<std::size_t>(verdict));
-    const bool is_corner = all.rooms[room].cells < corner_cells;
-    corners += verdict == Feasibility::not_warmed && is_corner ? 1U : 0U;
+  std::array<RoomCounts, 4> counts{};
+  for (std::size_t room = 0; room < all.rooms.size(); ++room)
+    counts.at(static_cast<std::size_t>(all.verdict(room))).add(all.rooms[room].cells, 1);
+  for (const auto& [verdict, key] : {std::pair(Feasibility::already_warm, "already_warm"),
+                                     {Feasibility::reachable, "reachable"},
+                                     {Feasibility::above_max, "above_max"},
+                                     {Feasibility::not_warmed, "not_warmed"}}) {
+    const RoomCounts& with_verdict = counts.at(static_cast<std::size_t>(verdict));
+    report.add_json_fact(key, with_verdict.counted);
+    if (verdict < Feasibility::above_max || with_verdict.counted == 0) continue;
+    std::string text =
+        fmt::format("{} of {} {}", with_verdict.counted, all.rooms.size(), all.word()) +
+        Report::share(static_cast<double>(with_verdict.counted),
+                      static_cast<double>(all.rooms.size()));
+    if (verdict == Feasibility::above_max) {
+      // The rooms are in descending order of their requirements.
+      const std::size_t highest = counts.back().counted;
+      text += fmt::format(", up to {}", required_text(all.rooms[highest].needed.value));
+    }
+    report.add_text_fact(std::string(to_string(verdict)), text + with_verdict.suffix(1));
   }
-  const auto [already_warm, reachable, not_warmed] = counts;
-  report.add_json_fact("already_warm", already_warm);
-  report.add_json_fact("reachable", reachable);
-  report.add_json_fact("not_warmed", not_warmed);
-  if (not_warmed == 0) return;
-  std::string text = fmt::format(
-      "{} of {} {} ({:.1f} %), at {:.6g} °C or less", not_warmed, all.rooms.size(), all.word(),
-      100 * static_cast<double>(not_warmed) / static_cast<double>(all.rooms.size()),
-      all.question.max);
-  if (corners > 0)
-    text += fmt::format("; {} of fewer than {} cells (--min-cells {} excludes such corners)",
-                        corners, corner_cells, corner_cells);
-  report.add_text_fact(std::string(to_string(Feasibility::not_warmed)), text);
 }
 
 /// Returns the table of all rooms. If there are many plans, the rooms with a temperature as their
@@ -245,10 +263,11 @@ Table table_of_rooms(bool is_one, const NeedOfAll& all) {
          {ValueFormat::decimals, 3}});
     add({"per_degree", "rise per °C of wall", {ValueFormat::decimals, 4}});
   }
-  add({"needed", "required", {ValueFormat::decimals, 3, "°C"}});
+  const ValueStyle required{ValueFormat::decimals_up, 3, "°C"};
+  add({"needed", "required", required});
   add({"uncertainty", "±", {ValueFormat::digits, 1, "°C"}});
   add(json_only_column("lower"));
-  add(json_only_column("upper"));
+  add({"upper", "", required});  // CSV for spreadsheets rounds it
   add(json_only_column("verdict"));
   constexpr std::size_t max_rooms = 10;
   if (!is_one) table.max_text_rows = std::min(max_rooms, all.reachable.size());
@@ -311,7 +330,7 @@ Report make_report(const WallRequirements& need) {
     const RequiredTemperature answer = needed_for_share(all.rooms, question.room_share);
     if (feasibility_of(answer, question.max) == Feasibility::reachable)
       figure.add_vertical_line(
-          fmt::format("{:.6g} % at {:.2f} °C", 100 * question.room_share, answer.value),
+          fmt::format("{:.6g} % at {}", 100 * question.room_share, required_text(answer.value)),
           answer.value, 0, std::ranges::max(figure.series.front().y));
   }
   // The rooms of a single plan are listed.

@@ -160,11 +160,16 @@ struct PlanRequirements {
 /// Lowest temperature in °C that a wall can have.
 inline constexpr double absolute_zero = -273.15;
 
-/// The three answers to a query:
+/// A room that requires a hotter wall, in °C, counts as not warmed by it, because its temperature
+/// hardly depends on the wall.
+inline constexpr double max_meaningful_wall = 1000;
+
+/// The answers to a query:
 ///   - already_warm: the goal is reached even with a wall at absolute zero;
 ///   - reachable: the wall must have a temperature from absolute zero to WallTemperatureQuery::max;
-///   - not_warmed: no wall up to that temperature is enough.
-enum class Feasibility { already_warm, reachable, not_warmed };
+///   - above_max: the wall must be hotter, but not above max_meaningful_wall;
+///   - not_warmed: no wall up to these temperatures is enough.
+enum class Feasibility { already_warm, reachable, above_max, not_warmed };
 [[nodiscard]] Feasibility feasibility_of(const RequiredTemperature& needed, double max);
 [[nodiscard]] std::string_view to_string(Feasibility verdict);
 

@@ -88,7 +88,8 @@ void add_bounded_cells(const Value& value, const Value& min, const Value& max, T
 Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans> plans) {
   const ValueStyle mean{ValueFormat::decimals, 3, "°C"};
   const ValueStyle extreme{ValueFormat::decimals, 2, "°C"};
-  Table table{"plans", "", {json_only_column("id"), {"room", "room"}}};
+  Table table{
+      "plans", "", {json_only_column("id"), json_only_column("room"), text_only_column("room")}};
   add_wall_columns(asked, table);
   table.columns.push_back({"cells", "cells"});
   if (asked.cell_metres > 0)
@@ -108,7 +109,9 @@ Table table_of_each_plan(const WhatIf& asked, std::shared_ptr<const WhatIfPlans>
           const auto& [cells, above, below, mean_temp, std, lowest, highest, bound] =
               plan.of(setting, room);
           const auto all = static_cast<double>(cells);
-          Table::Row row{plan.id, room > 0 ? Value(plan.rooms[room - 1]) : Value()};
+          const Value number = room > 0 ? Value(plan.rooms[room - 1]) : Value();
+          // The number in text output is a string, as the complete plan has none.
+          Table::Row row{plan.id, number, room > 0 ? value_text(number) : "all"};
           row.insert(row.end(), asked.settings[setting].begin(), asked.settings[setting].end());
           row.emplace_back(cells);
           if (asked.cell_metres > 0) row.emplace_back(all * asked.cell_metres * asked.cell_metres);
@@ -278,7 +281,7 @@ Report make_report(const WhatIf& asked, std::vector<WhatIfPlan> plans) {
   if (is_one) of_all.hide();
   Table& of_each = report.add(table_of_each_plan(asked, answers));
   if (!is_one) of_each.hide();
-  if (rooms == 0) of_each.columns.at(1).hide();
+  if (rooms == 0) of_each.columns.at(2).hide();
   if (count > 0) report.add(figure_of_means(asked, totals, report.title));
   return report;
 }

@@ -97,8 +97,12 @@ void require_walls(const PlanSource& source, const StringList& ids, const WallOv
     const std::string nobody =
         ids.size() == 1 ? fmt::format("plan {} has no wall", escape_control_chars(ids[0]))
                         : fmt::format("no plan of {} has a wall", source.path().string());
-    throw RunError(fmt::format("{} at {} °C (from --wall); available: {}", nobody,
-                               format_repr(wall->nominal), to_text(kinds)));
+    throw RunError(fmt::format("{} at {} °C (from --wall); available: {}{}", nobody,
+                               format_repr(wall->nominal), to_text(kinds),
+                               wall->nominal == 0.0 ? "; 0 denotes cells outside the building, and "
+                                                      "the surroundings of the grid stay at 0 °C"
+                               : kinds.contains(0.0) ? " (0.0 is the outside, or walls at 0 °C)"
+                                                     : ""));
   }
 }
 

@@ -53,6 +53,7 @@ class PreflightCheck : Preparation {
     const bool is_place = passes([&] { require_directory_of(options.out); });
     if (are_plans) {
       if (!ids.origin_note.empty()) warn(ids.origin_note);
+      passes([&] { warn_of_unlisted_plans(); });
       passes([&] { check_walls(); });
       if (!is_place || !passes([&] { check_results(); })) take_all_plans();
       passes([&] { check_plans(); });
@@ -85,6 +86,24 @@ class PreflightCheck : Preparation {
   }
 
   [[nodiscard]] bool is_here() const { return options.check == CheckMode::this_machine; }
+
+  /// Warns of plans that building_ids.txt does not list. Only the check lists the files of a
+  /// directory, because that may take long on a network file system.
+  void warn_of_unlisted_plans() {
+    const bool is_selection =
+        !options.ids.empty() || !options.ids_file.empty() || options.first > 0;
+    if (is_selection || !ids.origin_note.empty()) return;
+    IdIndex listed;
+    for (const std::string_view id : ids.ids) listed.add(id);
+    std::vector<std::string> unlisted = source->ids_of_files();
+    std::erase_if(unlisted, [&](const std::string& id) { return listed.find(id).has_value(); });
+    if (!unlisted.empty())
+      warn(fmt::format(
+          "building_ids.txt of {} does not list {}, such as {}; add them to it to solve "
+          "them, or choose another list with --ids",
+          options.solve.data.string(), count_text(unlisted.size(), "plan"),
+          *std::ranges::min_element(unlisted)));
+  }
 
   void check_results() {
     const bool is_there = std::filesystem::exists(options.out);

@@ -78,8 +78,9 @@ void for_each_problem_setting(auto&& visit, Options&&... options) {
   using enum SolverSetting::Affects;
   using enum SolverSetting::Recorded;
   visit(SolverSetting{"wall", "NOMINAL=DEGREES", all_solvers, unless_default,
-                      "hold the walls with the nominal temperature NOMINAL °C at DEGREES °C; "
-                      "repeat for more walls, such as --wall 5=8 --wall 25=22"},
+                      "hold the walls with the nominal temperature NOMINAL °C at DEGREES °C, where "
+                      "0 is the outside of plans from pictures; repeat for more walls, such as "
+                      "--wall 5=8 --wall 25=22"},
         options.walls...);
   for_each_threshold(visit, options.thresholds...);
   visit(SolverSetting{"rooms_door", "CELLS", all_solvers, unless_default,

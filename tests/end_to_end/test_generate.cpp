@@ -11,7 +11,17 @@
 namespace wallheat {
 namespace {
 
-class GenerateCommandTest : public ShellTest {};
+class GenerateCommandTest : public ShellTest {
+ protected:
+  using Pixels = Grid<std::array<std::uint8_t, 3>>;
+  /// Writes the picture flat.png.
+  void write_flat(const Pixels& pixels) const {
+    const NamedBytes png = png_of(pixels.cells.data(), pixels.rows, pixels.cols, PNG_FORMAT_RGB);
+    std::ofstream(path("flat.png"), std::ios::binary)
+        .write(reinterpret_cast<const char*>(png.bytes.data()),
+               static_cast<std::streamsize>(png.bytes.size()));
+  }
+};
 
 TEST_F(GenerateCommandTest, WritesSameFilesToArchivesAsToDirectories) {
   for (const std::string kind : {"floorplan", "poisson"}) {
@@ -62,7 +72,7 @@ TEST_F(GenerateCommandTest, WritesSolvablePlansFromDrawings) {
   const auto printed = lines_of(shell("wallheat generate --from flat.png --from other.png --wall "
                                       "'#ff0000=25' --wall '#000000=5' --scale 2 --out two.zip")
                                     .out);
-  for (const Facts& facts : {Facts{"2 floor plans", "288 x 384", "two.zip"},
+  for (const Facts& facts : {Facts{"2 floor plans", "384 x 288", "width x height", "two.zip"},
                              {"other", "#000000", "5.0 °C"},
                              {"other", "#78a0d2", "outside"}})
     EXPECT_THAT(printed, Contains(Mentions(facts)));
@@ -74,20 +84,16 @@ TEST_F(GenerateCommandTest, WritesSolvablePlansFromDrawings) {
 
 TEST_F(GenerateCommandTest, WarnsOfLabelsThatBecomeOutside) {
   constexpr std::size_t side = 24;
-  Grid<std::array<std::uint8_t, 3>> pixels(side, side, {200, 210, 220});  // the outside
+  Pixels pixels(side, side, {200, 210, 220});  // the outside
   for (std::size_t row = 2; row < side - 2; ++row)
     for (std::size_t col = 2; col < side - 2; ++col) {
       const bool is_wall = row == 2 || col == 2 || row == side - 3 || col == side - 3;
       pixels(row, col).fill(is_wall ? 0 : 255);
     }
   for (std::size_t col = 9; col < 15; ++col) pixels(10, col).fill(170);  // a label
-  const NamedBytes png = png_of(pixels.cells.data(), side, side, PNG_FORMAT_RGB);
-  std::ofstream(path("flat.png"), std::ios::binary)
-      .write(reinterpret_cast<const char*>(png.bytes.data()),
-             static_cast<std::streamsize>(png.bytes.size()));
+  write_flat(pixels);
   const std::string command = "generate --from flat.png --wall '#000000=5' --overwrite --out drawn";
-  expect_error(command, 1,
-               {"flat.png", "x 9", "y 10", "#aaaaaa", "6", "--colour-tolerance 71", "outside"});
+  expect_error(command, 1, {"flat.png", "x 9", "y 10", "#aaaaaa", "6 pixels", "outside", "paint"});
   const auto printed = lines_of(shell("wallheat " + command + " --colour-tolerance 80").out);
   for (const Facts& facts :
        {Facts{"flat.png", "1", "6 pixels", "x 9", "y 10", "0 °C"}, {"#aaaaaa", "outside", "6"}})
@@ -96,10 +102,57 @@ TEST_F(GenerateCommandTest, WarnsOfLabelsThatBecomeOutside) {
   EXPECT_EQ(json["enclosed_areas"],
             Json::parse(R"([{"id": "flat", "x": 9, "y": 10, "pixels": 6, "borders_room": true}])"));
   EXPECT_EQ(json["near_colours"][0]["meaning"], "outside");
+  ASSERT_EQ(json["warnings"].size(), 1U) << "of the enclosed area only";
   EXPECT_EQ(json["rooms"],
             Json::parse(
                 R"([{"id": "flat", "rooms": 1, "small_rooms": 0, "door_cells": 1, "door_m": null,
                "dividing_door_cells": null, "dividing_door_m": null, "divided_rooms": null}])"));
+}
+
+TEST_F(GenerateCommandTest, WarnsOfProbableMistakesInDrawings) {
+  constexpr std::size_t side = 60;
+  Pixels pixels(side, side, {120, 160, 210});  // the outside
+  for (std::size_t row = 2; row < side - 2; ++row)
+    for (std::size_t col = 2; col < side; ++col) {
+      const bool is_wall = row == 2 || col == 2 || row == side - 3;
+      pixels(row, col).fill(is_wall ? 0 : 255);
+    }
+  for (std::size_t col = 9; col < 15; ++col) pixels(side - 3, col).fill(255);  // a hole
+  write_flat(pixels);
+  const auto printed = lines_of(shell("wallheat generate --from flat.png --wall '#000000=5' "
+                                      "--wall '#00ff00=25' --cell-size 50 --out drawn")
+                                    .out);
+  const Facts warnings[] = {{"#00ff00", "25.0 °C", "--wall"},
+                            {"60 x 60 cells", "3000.00 m x 3000.00 m", "--cell-size"},
+                            {"54 pixels", "edge", "x 59, y 3"},
+                            {"outside", "0 °C", "6 pixels", "x 9, y 57"}};
+  for (Facts facts : warnings) {
+    facts.insert(facts.end(), {"flat.png", "warning:"});
+    EXPECT_THAT(printed, Contains(Mentions(facts)));
+  }
+  // The client and the next engineer see them, too.
+  const Json record = Json::parse(bytes("drawn/flat_drawing.json"));
+  shell("wallheat solve flat --data drawn --solver steady --page flat.html");
+  ASSERT_EQ(record["warnings"].size(), std::size(warnings));
+  for (std::size_t i = 0; i < std::size(warnings); ++i) {
+    EXPECT_THAT(record["warnings"][i]["warning"].get<std::string>(), Mentions(warnings[i]));
+    EXPECT_THAT(bytes("flat.html"), Mentions(warnings[i]));
+  }
+}
+
+TEST_F(GenerateCommandTest, SolveExplainsWallsAtZeroDegrees) {
+  Pixels pixels(9, 9, {255, 255, 255});  // a room
+  for (std::size_t k = 0; k < 9; ++k)
+    for (auto* const pixel : {&pixels(0, k), &pixels(8, k), &pixels(k, 0), &pixels(k, 8)})
+      pixel->fill(0);
+  write_flat(pixels);
+  shell("wallheat generate --from flat.png --wall '#000000=5' --out walls");
+  expect_error("solve flat --data walls --wall 0=-10", 1, {"flat", "0.0 °C", "5.0", "outside"});
+  pixels(0, 0) = {120, 160, 210};
+  write_flat(pixels);
+  shell("wallheat generate --from flat.png --wall '#000000=5' --out outside");
+  expect_error("solve flat --data outside --wall 7=3", 1, {"7.0 °C", "0.0", "5.0", "outside"});
+  shell("wallheat solve flat --data outside --wall 0=-10");
 }
 
 class DrawnFlatTest : public GenerateCommandTest {
@@ -126,6 +179,47 @@ TEST_F(DrawnFlatTest, GeneratedPlansKeepRecordOfTheirDrawing) {
       "16 "
       "--overwrite --out plans");
   EXPECT_FALSE(exists("plans/00001_drawing.json"));
+}
+
+TEST_F(DrawnFlatTest, OverwritingKeepsOtherPlansInList) {
+  shell("cp flat.png second.png; cp flat.png third.png");
+  const std::string add = "wallheat generate --wall '#ff0000=25' --wall '#000000=5' --out drawn ";
+  shell("echo 1 > drawn/spacing.txt; echo gone >> drawn/building_ids.txt");
+  shell(add + "--overwrite --from second.png");
+  EXPECT_EQ(bytes("drawn/building_ids.txt"), "flat\nsecond\n") << "'gone' has no files";
+  EXPECT_TRUE(exists("drawn/spacing.txt")) << "the other plans need it";
+  shell(add + "--overwrite --from third.png --from flat.png");
+  EXPECT_EQ(bytes("drawn/building_ids.txt"), "second\nthird\nflat\n");
+  shell("wallheat generate --count 1 --size 16 --out drawn --overwrite");
+  EXPECT_EQ(bytes("drawn/building_ids.txt"), "00001\n") << "--count is the number of plans";
+}
+
+TEST_F(DrawnFlatTest, SolveWritesValuesAsCsvWithoutRooms) {
+  const auto csv = lines_of(shell("wallheat solve flat --data drawn -f csv").out);
+  ASSERT_EQ(csv.size(), 2U);
+  EXPECT_THAT(csv[0], Mentions({"id", "status", "mean_temp", "pct_above"}));
+  EXPECT_THAT(csv[1], Mentions({"flat", "converged"}));
+}
+
+TEST_F(DrawnFlatTest, DoorImpliesRooms) {
+  for (const std::string command : {"solve flat --data drawn", "whatif --data drawn --wall 25=22"})
+    EXPECT_EQ(Json::parse(shell("wallheat " + command + " --door 0.6m --json").out)["door_cells"],
+              12);
+  expect_error("run --data drawn --out r.h5 --door 12", 2, {"--door", "--rooms"});
+}
+
+TEST_F(DrawnFlatTest, WarnsOfImplausibleDefaultDoorWidth) {
+  const Facts commands{"solve flat --data drawn --rooms ",
+                       "whatif flat --data drawn --wall 25=22 --rooms ",
+                       "need flat --data drawn --wall 25 --room-mean 18 "};
+  for (const std::string& command : commands) {
+    EXPECT_THAT(shell("wallheat " + command).err,
+                Mentions({"warning", "3 cells (0.15 m)", "--door 12", "0.6 m", "7 rooms"}));
+    EXPECT_THAT(shell("wallheat " + command + "--cell-size 0.6").err,
+                Mentions({"warning", "3 cells (1.8 m)", "--door"}));
+    for (const char* plausible : {"--cell-size 0.3", "--door 3"})
+      EXPECT_EQ(shell("wallheat " + command + plausible).err, "") << plausible;
+  }
 }
 
 TEST_F(DrawnFlatTest, ReportsSmallestDoorWidthThatDividesPlanOfOneRoom) {

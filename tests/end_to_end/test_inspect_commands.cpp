@@ -49,7 +49,11 @@ TEST_F(InspectCommandsTest, WritesSelfContainedReportPage) {
   shell("cp '" WALLHEAT_TEST_DATA "'/killed.h5* .; wallheat summary killed.h5 --page killed.html");
   EXPECT_THAT(bytes("killed.html"),
               HasSubstr("<td class=r>-<td class=r>-<td>wallheat run --data plans"));
-  shell("PATH=. \"$program\" summary r.h5 --page bare.html");
+  EXPECT_THAT(shell("PATH=. \"$program\" summary r.h5 --page bare.html").err,
+              Mentions({"warning", "bare.html", "gnuplot"}));
+  shell("wallheat summary r.h5 --json > r.json");
+  EXPECT_THAT(shell("PATH=. \"$program\" page r.json --out page.html").err,
+              Mentions({"warning", "page.html", "gnuplot"}));
   EXPECT_THAT(bytes("bare.html"), AllOf(Mentions({"gnuplot", "mean temperature", "00006"}),
                                         HasSubstr("<table"), Not(HasSubstr("<svg"))));
 }

@@ -40,6 +40,20 @@ TEST_F(PreflightCheckTest, ReportsEveryProblemAtOnce) {
   EXPECT_EQ(bytes("results.h5"), before);
 }
 
+TEST_F(PreflightCheckTest, WarnsOfPlansThatAreNotListed) {
+  generate(3);
+  shell("cp plans/00002_domain.npy plans/new_domain.npy");
+  shell("cp plans/00002_interior.npy plans/new_interior.npy");
+  const auto warns = Contains(AllOf(
+      StartsWith("warning "), Mentions({"building_ids.txt", "plans", "1 plan", "new", "--ids"})));
+  EXPECT_THAT(lines_of(shell(check).out), warns);
+  for (const std::string selection : {"--first 2", "--ids plans/building_ids.txt", "--id new"})
+    EXPECT_THAT(lines_of(shell(check + selection).out), Not(warns)) << selection;
+  shell("cd plans && zip -q ../plans.zip *");
+  EXPECT_THAT(shell("wallheat run --data plans.zip --out results.h5 --check").out,
+              Mentions({"building_ids.txt", "plans.zip", "1 plan", "new"}));
+}
+
 TEST_F(PreflightCheckTest, ReportsStatusFileOfUser) {
   generate(2);
   shell("echo 'my notes' > results.h5.status");

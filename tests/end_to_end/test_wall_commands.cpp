@@ -1,5 +1,8 @@
 // The commands whatif and need, which compute results for wall overrides.
 
+#include <regex>
+#include <string>
+
 #include "support/shell_test.hpp"
 #include "view/json.hpp"
 
@@ -64,12 +67,26 @@ TEST_F(WallCommandsTest, FindsMinimumWallTemperatureForGoal) {
     EXPECT_LT(plan["upper"].get<double>() - plan["lower"].get<double>(), 1e-6) << plan;
   }
   const std::string one = "need 00003 --data plans --wall 25 --whole-plans ";
-  EXPECT_EQ(json(one + "--room-mean 90")["verdict"], "not warmed by these walls");
+  EXPECT_EQ(json(one + "--room-mean 90")["verdict"], "requires more than --max");
+  EXPECT_EQ(json(one + "--room-mean 9000")["verdict"], "not warmed by these walls");
   EXPECT_EQ(json(one + "--room-mean 90 --max 1000")["verdict"], "reachable");
   EXPECT_EQ(json(one + "--room-mean -400")["verdict"], "already warm enough");
   EXPECT_EQ(json(one + "--area-above 18 --area-share 0.5")["verdict"], "reachable");
   shell("wallheat need --data plans --wall 25 --room-mean 18 --room-share 0.5 --plot n.svg");
   EXPECT_THAT(bytes("n.svg"), Mentions("50 %"));
+}
+
+TEST_F(WallCommandsTest, PrintsWallTemperatureThatReachesTarget) {
+  // Several targets, because some results are rounded up by chance.
+  for (double target = 16; target < 20; target += 0.5) {
+    const std::string mean = Json(target).dump();
+    const std::string one = "need 00003 --data plans --wall 25 --whole-plans --room-mean " + mean;
+    const std::string text = shell("wallheat " + one).out;
+    std::smatch printed;
+    ASSERT_TRUE(std::regex_search(text, printed, std::regex("([0-9]+\\.[0-9][0-9]) °C"))) << text;
+    EXPECT_GE(solved("00003", "--wall 25=" + printed[1].str())["mean_temp"].get<double>(), target);
+    EXPECT_LT(std::stod(printed[1]), json(one)["needed"].get<double>() + 0.01);
+  }
 }
 
 TEST_F(WallCommandsTest, SkipsUnreadablePlans) {

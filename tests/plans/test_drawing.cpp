@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "core/text.hpp"
 #include "plans/drawing.hpp"
@@ -54,7 +55,9 @@ TEST(PlanFromImage, MapsSimilarColoursToNearest) {
   EXPECT_EQ(read.uses[2].pixels, 5U);
   EXPECT_EQ(read.uses[2].near, 1U);
   EXPECT_EQ(to_text(read.uses[3].colour), "#3c64c8");
-  EXPECT_EQ(read.edge_room_pixels, 1U);
+  EXPECT_EQ(read.at_edge.count, 1U);
+  EXPECT_EQ(read.at_edge.x, 2U);
+  EXPECT_EQ(read.at_edge.y, 3U);
   ASSERT_EQ(read.near_colours.size(), 2U);
   EXPECT_EQ(to_text(read.near_colours[0].colour), "#1e140a");
   EXPECT_EQ(read.near_colours[0].use, 2U) << "black";
@@ -85,6 +88,20 @@ TEST(PlanFromImage, FindsOutsideThatBuildingEncloses) {
       << "all of it reaches the edge";
 }
 
+TEST(PlanFromImage, FindsRoomsThatAreOpenToOutside) {
+  const DrawnPlan holes = plan_from_image(
+      drawn({"bbbbbbb", "kkkkkkb", "k....kb", "k.b...b", "k....kb", "k..kkkb", "bbbbbbb"}),
+      red_and_black);
+  EXPECT_EQ(holes.open_sides.count, 3U) << "one on the right and two below";
+  EXPECT_EQ(holes.open_sides.x, 5U);
+  EXPECT_EQ(holes.open_sides.y, 3U);
+  EXPECT_THAT(holes.enclosed_areas, SizeIs(1)) << "which is reported separately";
+  const DrawnPlan top = plan_from_image(drawn({"bbbb", "k..k", "kkkk"}), red_and_black);
+  EXPECT_EQ(top.open_sides.count, 2U) << "next to outside on the edge of the picture";
+  const DrawnPlan closed = plan_from_image(drawn({"bbbb", "bkkb", "k.kb", "bkbb"}), red_and_black);
+  EXPECT_EQ(closed.open_sides.count, 0U) << "no heat flows across corners";
+}
+
 TEST(PlanFromImage, JoinsPartsOfEnclosedArea) {
   const DrawnPlan u = plan_from_image(
       drawn({"bbbbbbb", "k.b.b.k", "k.b.b.k", "k.bbb.k", "k.....k", "kkkkkkk"}), red_and_black);
@@ -105,6 +122,19 @@ TEST(PlanFromImage, NamesPixelOfUnknownColour) {
   Legend tolerant = red_and_black;
   tolerant.colour_tolerance = 442;
   EXPECT_THAT(lines_of(plan_from_image(odd, tolerant).plan), ElementsAre("bbbb", "bkrb", "b.rr"));
+}
+
+TEST(PlanFromImage, ListsAllUnknownColoursAtOnce) {
+  // The smooth edge of a wall, of which the darker pixels are nearest to the outside.
+  const std::vector<std::uint8_t> pixels{60,  100, 200, 60,  100, 200,  // outside
+                                         255, 255, 255, 190, 190, 190,  // a room and its edge
+                                         130, 130, 130, 130, 130, 130};
+  const std::string message = error_message_of<InputError>(
+      [&] { (void)plan_from_image(png_of(pixels.data(), 3, 2, PNG_FORMAT_RGB), red_and_black); });
+  EXPECT_THAT(message, Mentions({"flat.png", "x 1", "y 1", "#bebebe (1 pixel", "#828282 (2 pixels",
+                                 "anti-aliasing"}));
+  EXPECT_THAT(message, Not(Mentions("--colour-tolerance")))
+      << "with which the edge would be at 0 °C";
 }
 
 TEST(PlanFromImage, TreatsTransparentPixelsAsOutside) {
@@ -140,6 +170,10 @@ TEST(PlanFromImage, KeepsThinWallsClosedWhenScaled) {
 }
 
 TEST(PlanFromImage, RejectsInvalidPictures) {
+  const auto file_of = [](const std::string& text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    return NamedBytes{"scan.png", {bytes.begin(), bytes.end()}};
+  };
   NamedBytes cut = drawn({"kkk", "k.k"});
   cut.bytes.resize(cut.bytes.size() - 20);
   NamedBytes huge = drawn({"k."});  // its header says 16130 x 16129 pixels
@@ -148,6 +182,9 @@ TEST(PlanFromImage, RejectsInvalidPictures) {
   const std::pair<NamedBytes, Facts> invalid[] = {
       {drawn({"kkk", "krk"}), {"flat.png", "white"}},
       {{"notes.txt", std::vector<std::byte>(100)}, {"notes.txt", "PNG"}},
+      {file_of("\xFF\xD8\xFF\xE0, a photograph"), {"scan.png", "JPEG", "PNG"}},
+      {file_of("GIF89a, a drawing"), {"scan.png", "GIF", "PNG"}},
+      {file_of("RIFF1234WEBP"), {"scan.png", "WebP", "PNG"}},
       {cut, {"flat.png", "PNG"}},
       {drawn({std::string(16385, '.')}), {"flat.png", "16384 pixels"}},
       {huge, {"flat.png", "16130 x 16129"}}};

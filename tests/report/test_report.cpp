@@ -48,7 +48,7 @@ Report houses() {
 
 std::string page_of(const Report& report) {
   std::ostringstream page;
-  write_page(report, page);
+  EXPECT_TRUE(write_page(report, page)) << "gnuplot draws the figures";
   return page.str();
 }
 
@@ -204,12 +204,36 @@ TEST(Report, HasOneMainHeadingPerPage) {
   Report untitled = houses();
   untitled.title.clear();
   std::ostringstream page;
-  write_page("all", {houses(), untitled, houses()}, page);
+  EXPECT_TRUE(write_page("all", {houses(), untitled, houses()}, page));
   EXPECT_EQ(headings(page.str()),
             "1"
             "233"
             "22"
             "233");
+  Report of_figure = houses();
+  of_figure.title = std::get<Figure>(of_figure.elements.back()).name;
+  EXPECT_EQ(headings(page_of(of_figure)), "12") << "title and table; the figure has the title";
+}
+
+TEST(ValueText, RoundsRequiredValuesUp) {
+  const auto rounded_up = [](double value, int decimals) {
+    return value_text(value, {ValueFormat::decimals_up, decimals});
+  };
+  EXPECT_EQ(rounded_up(31.06227, 2), "31.07");
+  EXPECT_EQ(rounded_up(31.06, 2), "31.06") << "the text is this number";
+  EXPECT_EQ(rounded_up(std::nextafter(31.06, 40), 2), "31.07");
+  EXPECT_EQ(rounded_up(9.999, 2), "10.00");
+  EXPECT_EQ(rounded_up(-20.118, 1), "-20.1");
+  EXPECT_EQ(rounded_up(1e300, 2), value_text(1e300, {ValueFormat::decimals, 2}));
+  EXPECT_EQ(rounded_up(std::nan(""), 2), "-");
+}
+
+TEST(Report, WritesFactsAsOneRowOfCsv) {
+  std::ostringstream csv;
+  write_csv(table_of_json_facts(houses()), csv);
+  EXPECT_EQ(csv.str(),
+            "mean,count,closed,nobody_knows,no_number\n"
+            "0.3333333333333333,3,true,,\n");
 }
 
 TEST(Report, WritesQuotedCsv) {
@@ -270,7 +294,7 @@ TEST(Report, EscapesHtmlOnPages) {
   EXPECT_THAT(page_of(report), Not(HasSubstr("by house")))
       << "a figure replaces the table of the same key";
   std::ostringstream pages;
-  write_page("two", {houses(), houses()}, pages);
+  EXPECT_TRUE(write_page("two", {houses(), houses()}, pages));
   const std::size_t first = pages.str().find("houses &lt;of&gt;");
   EXPECT_NE(pages.str().find("houses &lt;of&gt;", first + 1), std::string::npos);
 }

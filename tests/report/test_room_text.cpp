@@ -54,6 +54,30 @@ TEST(RoomNames, RejectsInvalidLinesWithTheirNumbers) {
               Mentions({"line 2", "1 cell", "--min-cells 2"}));
 }
 
+/// Two rooms side by side, with an opening of this width between them.
+Grid<std::uint8_t> with_opening(std::size_t rows, std::size_t cols, std::size_t opening) {
+  Grid<std::uint8_t> interior(rows, cols, 1);
+  for (std::size_t row = opening; row < rows; ++row) interior(row, cols / 2) = 0;
+  return interior;
+}
+
+TEST(FindDivision, FindsSmallestEvenWidth) {
+  // On a long side, not every width is tried at first.
+  for (const auto& [cols, opening] : {std::pair(300, 20), {1250, 96}, {1250, 110}, {4600, 150}}) {
+    const auto interior =
+        with_opening(400, static_cast<std::size_t>(cols), static_cast<std::size_t>(opening));
+    const auto division = find_division(interior, 4);
+    ASSERT_TRUE(division) << cols;
+    EXPECT_EQ(count_rooms(interior, division->door_cells).counted, division->rooms);
+    EXPECT_EQ(count_rooms(interior, division->door_cells - 2).counted, 1U)
+        << "a smaller width would do: " << division->door_cells;
+    EXPECT_THAT(
+        division_text(*division, 4, 0.05),
+        Mentions({"4 cells (0.2 m)", "--door " + std::to_string(division->door_cells), "2 rooms"}));
+  }
+  EXPECT_FALSE(find_division(Grid<std::uint8_t>(50, 50, 1), 1)) << "nothing divides one room";
+}
+
 TEST(DoorSuffix, NamesWidthInCellsAndMetres) {
   EXPECT_THAT(door_suffix(4, true, 0.05), Mentions({"4 cells", "0.2 m", "--door"}));
   EXPECT_THAT(door_suffix(18, false, 0), Mentions("18 cells"));

@@ -1,5 +1,6 @@
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <tuple>
 
 #include "report/walls.hpp"
@@ -39,7 +40,7 @@ std::vector<Feasibility> verdicts_on(const WallRequirements& need) {
 TEST(WallRequirements, ClassifiesRoomsByFeasibility) {
   using enum Feasibility;
   const WallRequirements cold = need_of({.target = 40, .max = 50});
-  EXPECT_THAT(verdicts_on(cold), ElementsAre(reachable, not_warmed, not_warmed));
+  EXPECT_THAT(verdicts_on(cold), ElementsAre(reachable, above_max, not_warmed));
   EXPECT_EQ(verdicts_on(need_of({.target = 40, .max = 100}))[1], reachable);
   EXPECT_EQ(verdicts_on(need_of({.target = 4})).back(), already_warm);
   // A third of three rooms is one room, two thirds are two rooms; the third room is infeasible.
@@ -47,7 +48,7 @@ TEST(WallRequirements, ClassifiesRoomsByFeasibility) {
   EXPECT_LT(needed_for_share(rooms, 1.0 / 3).value, needed_for_share(rooms, 2.0 / 3).value);
   EXPECT_EQ(needed_for_share(rooms, 0.67).value, std::numeric_limits<double>::infinity());
   EXPECT_THAT(messages_of(make_report(cold)),
-              Contains(Mentions({"2", "20 cells", "--min-cells 20"})));
+              Contains(Mentions({"1 of 3", "20 cells", "--min-cells 20"})));
   // The goal is half of the area of a room.
   const WallRequirements area = need_of({.target = 18, .area_share = 0.5});
   EXPECT_GT(area.plans.front().rooms.front().now, 50);
@@ -78,24 +79,25 @@ TEST(WallRequirements, StatesRequiredTemperatureOrReason) {
   using enum Feasibility;
   const std::vector<double> needs{20, 21, 22, 63.0625, 124.5, never_reached, never_reached};
   for (const auto& [of_rooms, share, verdict, facts] :
-       {std::tuple(needs, 0.5, reachable, Facts{"63.06 °C", "4 of 7 rooms", "50 %", "room 4"}),
-        {needs, 0.7, not_warmed, {"these walls", "100 °C", "5 of 7 rooms", "70 %", "--max"}},
-        {{20, 27879680.7}, 1, not_warmed, {"these walls", "100 °C", "100 %"}},
-        {needs, 1, not_warmed, {"3 of 7", "42.9 %", "100 °C"}},
+       {std::tuple(needs, 0.5, reachable, Facts{"63.07 °C", "4 of 7 rooms", "50 %", "room 4"}),
+        {needs, 0.7, above_max, {"124.50 °C", "100 °C", "5 of 7 rooms", "70 %", "--max", "4 of 7"}},
+        {needs, 0.7, above_max, {"1 of 7 rooms", "14.3 %", "124.50 °C"}},
+        {{20, 27879680.7}, 1, not_warmed, {"these walls", "100 °C", "100 %", "1 of 2"}},
+        {needs, 1, not_warmed, {"2 of 7", "28.6 %"}},
         {{-never_reached, -never_reached}, 0.95, already_warm, {"already warm enough", "95 %"}},
         {{-32241998324680.37, 20}, 0.5, already_warm, {"already warm enough", "50 %"}}}) {
     const Report report = make_report(need_of_rooms(of_rooms, {.room_share = share}));
     EXPECT_EQ(value_of(report, "verdict"), Value(to_string(verdict)));
     EXPECT_THAT(messages_of(report), Contains(Mentions(facts)));
-    EXPECT_EQ(value_of(report, "needed").is_known(), verdict == reachable);
-    for (const char* impossible : {"27879680", "32241998324680", "124.5"})
+    EXPECT_EQ(value_of(report, "needed").is_known(), verdict == reachable || verdict == above_max);
+    for (const char* impossible : {"27879680", "32241998324680"})
       EXPECT_THAT(text_of(report), Not(HasSubstr(impossible)));
   }
   WallRequirements corners = need_of_rooms(
       {20, 21, 22, 124.5, never_reached, never_reached, never_reached, never_reached}, {});
   for (const std::size_t room : {5U, 6U, 7U}) corners.plans.front().rooms[room].cells = 19;
   EXPECT_THAT(messages_of(make_report(corners)),
-              Contains(Mentions({"5 of 8", "3", "20 cells", "--min-cells 20"})));
+              Contains(Mentions({"4 of 8", "3", "20 cells", "--min-cells 20"})));
   EXPECT_THAT(messages_of(make_report(need_of_rooms({20, 30}, {}))), SizeIs(3))
       << "plan, goal and answer, but no message about infeasible rooms";
 }
@@ -107,7 +109,8 @@ TEST(WallRequirements, CountsRoomsByFeasibility) {
   for (const auto& [key, value] : {std::pair("reached_now", Value(5)),
                                    {"already_warm", Value(1)},
                                    {"reachable", Value(5)},
-                                   {"not_warmed", Value(2)},
+                                   {"above_max", Value(1)},
+                                   {"not_warmed", Value(1)},
                                    {"needed", Value(22.0)}})
     EXPECT_EQ(value_of(report, key), value) << key;
   const Table::Column& last = table_of(report, "each_room").columns.back();
@@ -133,12 +136,14 @@ TEST(WallRequirements, AgreesInTextTableJsonAndPicture) {
   const auto json = json_of(report);
   EXPECT_EQ(json["already_warm"], 2);
   EXPECT_EQ(json["reachable"], 4);
-  EXPECT_EQ(json["not_warmed"], 3);
+  EXPECT_EQ(json["above_max"], 1);
+  EXPECT_EQ(json["not_warmed"], 2);
   for (const auto& room : json["each_room"]) {
-    const bool is_reachable = room["verdict"] == "reachable";
+    const bool has_answer =
+        room["verdict"] == "reachable" || room["verdict"] == to_string(Feasibility::above_max);
     for (const char* key : {"needed", "lower", "upper", "uncertainty"})
-      EXPECT_EQ(room[key].is_number(), is_reachable) << key << " of " << room;
-    if (is_reachable) {
+      EXPECT_EQ(room[key].is_number(), has_answer) << key << " of " << room;
+    if (has_answer) {
       EXPECT_GE(room["needed"], absolute_zero);
     }
   }
@@ -147,6 +152,18 @@ TEST(WallRequirements, AgreesInTextTableJsonAndPicture) {
   for (const double height : report.first<Figure>()->series.front().y) drawn += height;
   EXPECT_EQ(drawn, 4);
   EXPECT_THAT(text_of(report), Not(HasSubstr("e+")));
+}
+
+TEST(WallRequirements, PrintsTemperaturesThatSuffice) {
+  const Report report = make_report(need_of_rooms({20, 31.06227}, {.room_share = 1}));
+  EXPECT_THAT(messages_of(report), Contains(Mentions("31.07 °C")));
+  EXPECT_THAT(text_of(report), Mentions({"31.063", "20.000"}));
+  EXPECT_THAT(report.first<Figure>()->series.back().name, Mentions("31.07 °C"));
+  std::ostringstream csv;
+  write_csv(*report.csv_table_or_null(), csv, CsvDialect::semicolons);
+  EXPECT_THAT(csv.str(), AllOf(HasSubstr(";31,063;0;"), HasSubstr(";31,063;reachable")))
+      << "neither the value nor its upper bound is rounded down";
+  EXPECT_EQ(value_of(report, "needed"), Value(31.06227)) << "JSON has all digits";
 }
 
 TEST(WallRequirements, DrawsHistogramUpToLargestFeasibleTemperature) {
@@ -225,6 +242,9 @@ TEST(WhatIf, ShowsRoomsOfSinglePlan) {
   const std::string text = text_of(report);
   EXPECT_THAT(text.substr(0, text.find('\n')), Mentions("one"));
   EXPECT_THAT(text, Mentions({"2.5", "40.000 to 60.000"}));
+  EXPECT_THAT(text, HasSubstr("\nall ")) << "the complete plan";
+  EXPECT_EQ(cell_of(report, "plans", 0, "room"), Value());
+  EXPECT_EQ(cell_of(report, "plans", 5, "room"), Value(4));
   EXPECT_EQ(cell_of(report, "plans", 5, "mean_temp"), Value(19.0));
   EXPECT_EQ(cell_of(report, "plans", 5, "area_m2"), Value(2.5));
   const Figure& means = *report.first<Figure>();
