@@ -14,6 +14,7 @@
 
 #include "core/program.hpp"
 #include "core/text.hpp"
+#include "monitor/file_status.hpp"
 #include "monitor/run_monitor.hpp"
 #include "monitor/run_status.hpp"
 #include "node/local_machine.hpp"
@@ -43,6 +44,7 @@ Attributes session_start(const RunOptions& options, const RunEnvironment& enviro
           {"configuration", options.configuration},
           {"ranks", std::to_string(environment.ranks)},
           {"shard", options.shard.text()},
+          {"max_attempts", std::to_string(options.max_attempts)},
           {"data", std::filesystem::absolute(options.solve.data).string()},
           {"started_utc", started_utc}};
 }
@@ -56,8 +58,19 @@ RunStatus first_status() {
   return status;
 }
 
-/// Attribute `end` of a session after which no plan was pending.
-constexpr const char* end_finished = "finished";
+/// Returns the status of an earlier run that has solved or given up all plans; nullopt if there is
+/// none.
+std::optional<RunStatus> read_finished_status(const std::filesystem::path& path) {
+  try {
+    auto status = read_run_status(path);
+    const bool is_finished = status && (status->exit_status == exit_done ||
+                                        status->exit_status == exit_some_plans_failed);
+    if (is_finished) return status;
+  } catch (const RunError&) {
+    // It is damaged, so it shows nothing, and this run replaces it.
+  }
+  return std::nullopt;
+}
 
 using Clock = std::chrono::steady_clock;
 
@@ -105,6 +118,7 @@ class Rank0 {
     // file or its status meanwhile.
     ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);
     require_own_status(status_file(options.out));
+    finished_status_ = read_finished_status(status_file(options.out));
     remove_temporary_files(status_file(options.out));  // left by a killed run
     live_status_.publish_periodically(status_);
     try {
@@ -149,6 +163,7 @@ class Rank0 {
     context.new_estimates = [this] { return estimates_->take_new(); };
     context.store = [&](std::span<Event> events, double seconds_left) {
       rows.take(events, monitor_->progress().elapsed_s());
+      store_->require_named();
       monitor_->tick(seconds_left);
     };
     context.interrupted = [this] { return stop_requested() || too_many_failures_; };
@@ -227,7 +242,10 @@ class Rank0 {
     logger_.warn("{0}: compaction was stopped; all results are safe in {0}.wal*", file);
   }
 
-  /// Records the exit status, unless `out` is a file of the user, next to which nothing may remain.
+  /// Records the exit status, unless `out` is a file of the user, next to which nothing may remain,
+  /// or the result file is finished: then the status of the run that finished it remains. The
+  /// status of a run that stopped early does not, because a job that is requeued after status 75
+  /// would be requeued indefinitely.
   void record_failed_start(int status) {
     try {
       require_own_results(options_.out);
@@ -236,7 +254,9 @@ class Rank0 {
       remove_run_status(status_file(options_.out));
       return;
     }
-    record_exit_status(status);
+    if (!finished_status_) return record_exit_status(status);
+    live_status_.stop_publishing();
+    write_run_status(status_file(options_.out), *finished_status_);
   }
 
   void prepare(const RunEnvironment& environment, ResultClaim& claim) {
@@ -320,7 +340,8 @@ class Rank0 {
 
   const RunOptions& options_;
   Log& logger_;
-  RunStatus status_;  // status at the start
+  RunStatus status_;                          // status at the start
+  std::optional<RunStatus> finished_status_;  // of the earlier run that finished the file
   LiveStatus live_status_;
   Preparation preparation_;
   std::optional<ResultStore> store_;

@@ -70,7 +70,7 @@ RepairReport repair_results(const fs::path& file) {
                          "it cannot be repaired: restore a copy of it, or solve all plans again"};
   return with_error_context(file, hints, [&] {
     const auto path = path_to_write(file);
-    if (!file_exists(path)) throw RunError(path.string() + " does not exist");
+    if (!file_exists(path)) throw_missing(path);
     const bool lock_was_there = file_exists(lock_path(path));
     const WriteLock lock(path);
     require_no_hard_links(path);

@@ -23,7 +23,7 @@ std::uint32_t room_checksum_of(const RoomResult& room) {
 File open_existing(const std::filesystem::path& path) {
   require_not_directory(path);
   auto file = open_unless_errno(ENOENT, path, O_RDONLY);
-  if (!file) throw RunError(path.string() + " does not exist");
+  if (!file) throw_missing(path);
   return std::move(*file);
 }
 
@@ -191,6 +191,29 @@ void ResultFile::open_to_write() {
   File writable(path(), O_RDWR);
   if (!bytes_.path_still_refers_here() || !writable.path_still_refers_here()) throw_changed(path());
   bytes_ = std::move(writable);
+}
+
+bool ResultFile::write_again_if_removed() const {
+  const auto info = bytes_.info();
+  if (info.st_nlink > 0 || file_exists(path())) return false;
+  const auto temporary = new_temporary_path(path());
+  const File copy(temporary, O_CREAT | O_EXCL | O_RDWR);
+  try {
+    copy_owner_and_mode(info, copy);
+    constexpr std::uint64_t bytes_at_once = 1 << 20;
+    std::vector<std::byte> some;
+    for (std::uint64_t offset = 0; offset < bytes(); offset += some.size()) {
+      some.resize(std::min(bytes_at_once, bytes() - offset));
+      read_at(offset, some);
+      copy.write_at(offset, some);
+    }
+    copy.sync();
+    rename_durably(temporary, path());
+  } catch (...) {
+    remove_file(temporary);
+    throw;
+  }
+  return true;
 }
 
 void ResultFile::write_row(const ResultRow& row) const {

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <optional>
 #include <utility>
 
+#include "core/text.hpp"
 #include "io/deflate.hpp"
 #include "io/files.hpp"
 #include "store/error_context.hpp"
@@ -59,12 +61,7 @@ void require_free(const fs::path& path, bool overwrite) {
   if (!overwrite && exists)
     throw RunError(path.string() +
                    " already exists; use --resume to continue it or --overwrite to replace it");
-  if (!overwrite && has_results(path))
-    throw RunError(
-        path.string() + " does not exist, but " +
-        journal_path(path, journal_numbers(path).front()).string() +
-        " contains results of it; restore the file, or remove the journal if its results are "
-        "not needed");
+  if (!overwrite && has_results(path)) throw_missing(path);
   require_wallheat_file(path);
 }
 
@@ -315,6 +312,36 @@ void ResultStore::store(std::span<const PlanResult> results) {
   });
 }
 
+void ResultStore::require_named() {
+  if (!journal_) return;
+  try {
+    if (file_->is_named()) return;
+    (void)stat_if_exists(path());
+  } catch (const SystemError& error) {
+    if (error.code != ESTALE) return;  // a file system that does not respond has lost nothing
+  }
+  poisoned_ = true;
+  journal_->require_named();  // throws if another process has compacted the file
+  const std::string journal = journal_->path().string();
+  const std::string kept =
+      count_text(stored_, "result") + " of this session " + (stored_ == 1 ? "is" : "are");
+  std::string reason;
+  try {
+    if (file_->write_again_if_removed())
+      throw RunError(path().string() +
+                     " was removed during the run, so it was written again from the open file; "
+                     "nothing is lost: " +
+                     kept + " in " + journal +
+                     "; run again with --resume, or with --overwrite to discard all results");
+  } catch (const SystemError& error) {
+    reason = std::string(" (") + error.what() + ")";
+  }
+  throw RunError(path().string() + " was removed, moved or replaced during the run" + reason +
+                 "; " + kept + " in " + journal +
+                 "; move the file back or restore a copy of it, then run again with --resume: the "
+                 "journal alone contains neither the list of plans nor the settings");
+}
+
 void ResultStore::end_session(const Attributes& end, bool finished) {
   if (!finished && stored_ == 0) return remove_all();
   journal_->add_end(store::truncate_at_nul(end));
@@ -325,6 +352,7 @@ ResultStore::CloseReport ResultStore::close(const Attributes& end, bool finished
                                             const StopPredicate& stop) {
   return write([&] {
     if (finished && !journal_ && !existing_) (void)begin_session();
+    require_named();
     if (journal_) end_session(end, finished);
     const bool has_journals = journal_ || (existing_ && existing_->journals() > 0);
     const bool must_compact = finished && (has_journals || (existing_ && existing_->is_arranged()));

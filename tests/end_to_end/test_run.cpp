@@ -156,6 +156,30 @@ TEST_F(RunEndToEndTest, KeepsResultFileWhenRunIsRejected) {
   EXPECT_EQ(shell("ls results.h5*").out, "results.h5\nresults.h5.status\n");
 }
 
+TEST_F(RunEndToEndTest, EndsSoonWhenResultFileIsRemoved) {
+  generate(2);
+  // The program removes the file, and never solves its plan.
+  shell("printf '#!/bin/sh\\nrm -f " + path("results.h5") +
+        "\\nexec sleep 100000\\n' > remove.sh; chmod +x remove.sh");
+  EXPECT_THAT(shell(run + "--solver-command ./remove.sh", 1).err,
+              Mentions({"results.h5", "removed", "0 results", "results.h5.wal0", "--resume"}));
+  shell("wallheat status --session-exit-status results.h5", 1);
+  shell(run + "--resume");
+}
+
+TEST_F(RunEndToEndTest, KeepsStatusOfFinishedFileWhenRunIsRejected) {
+  generate(2);
+  shell("umask 027; " + run);
+  const std::string status = bytes("results.h5.status");
+  shell("umask 077; " + run + "--resume --above 20", 1);
+  shell("umask 077; " + run, 1);
+  EXPECT_EQ(bytes("results.h5.status"), status);
+  shell("wallheat status --session-exit-status results.h5");
+  shell("umask 077; " + run + "--resume");
+  EXPECT_EQ(shell("stat -c %a results.h5 results.h5.status").out, "640\n640\n")
+      << "whoever may read the results may also read the status";
+}
+
 TEST_F(RunEndToEndTest, KeepsResultsWhenDiskIsFull) {
   generate(30);
   shell("wallheat run --data plans --out direct.h5 --save-fields --rooms");
@@ -203,7 +227,7 @@ TEST_F(RunEndToEndTest, RecordsExitStatusOfRun) {
   recorded(0);
   const std::string again = run + "--resume --save-fields ";
   expect_error(again.substr(std::string("wallheat ").size()) + "--tolerance 0.5", 1, {"tolerance"});
-  recorded(1);
+  recorded(0);  // that of the run that finished the file
   // A damaged field is found in the compaction, so its plan is pending again.
   const auto chunk = compress_field(ResultReader(directory_ / "results.h5").field(1).value());
   std::string file = bytes("results.h5");
