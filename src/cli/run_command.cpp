@@ -138,8 +138,11 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
   };
   options.add(
       "check", {choose_check, "WHERE", true, "no", "here", {"here", "job"}},
-      "preflight check: report what the run would do and everything that would stop it; here (also "
-      "plain --check): on this machine; job: in a job on other nodes, whose GPUs are unknown here; "
+      "preflight check: report what the run would do and everything that would stop it, without "
+      "the "
+      "contents of the plans; starts the program of --solver-command once, and if that fails, only "
+      "warns with job; here (also plain --check): on this machine; job: in a job on other nodes, "
+      "whose GPUs are unknown here; "
       "job:nodes=2,workers=4,cores=32,gpus=4: in a job on two nodes, each with four workers, 32 "
       "cores and four GPUs; each of the numbers is optional");
   options.add("json", flag(run.json), "with --check: print the findings as one JSON object");

@@ -120,9 +120,8 @@ OpenMode Preparation::open_mode() const {
 
 ResultFileSpec Preparation::result_file_spec() const {
   ResultFileSpec spec{ids.ids, options.solve.solver.settings(), options.solve.save_fields};
-  if (options.allow_changed_solver)
-    spec.accepted_settings.assign(command_identity_settings.begin(),
-                                  command_identity_settings.end());
+  (options.allow_changed_solver ? spec.accepted_settings : spec.program_settings)
+      .assign(command_identity_settings.begin(), command_identity_settings.end());
   return spec;
 }
 

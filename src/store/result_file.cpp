@@ -66,14 +66,25 @@ FileId new_file_id() {
   return random_number() | 1;  // never 0
 }
 
+/// Returns how messages name a setting: normally by its option.
+static std::string setting_label(std::string name) {
+  static const Attributes others{{"solver_version", "version of the solver"},
+                                 {"rooms_door", "--rooms or --door"},
+                                 {"solver_files", "files of the program"},
+                                 {"solver_deterministic", "--deterministic-solver"}};
+  if (const auto other = others.find(name); other != others.end()) return other->second;
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
 std::string differences(const FileHeader& first, const std::string& a, const FileHeader& second,
                         const std::string& b) {
   std::string text;
   const auto compare = [&](const std::string& name, const std::string& of_first,
                            const std::string& of_second) {
     if (of_first == of_second) return;
-    text +=
-        (text.empty() ? "" : "; ") + name + ": " + a + " " + of_first + ", " + b + " " + of_second;
+    text += (text.empty() ? "" : "; ") + setting_label(name) + ": " + a + " " + of_first + ", " +
+            b + " " + of_second;
   };
   const auto value_in = [](const Attributes& values, const std::string& name) {
     const auto found = values.find(name);
@@ -84,7 +95,7 @@ std::string differences(const FileHeader& first, const std::string& a, const Fil
   for (const auto& [name, value] : all)
     compare(name, value_in(first.settings, name), value_in(second.settings, name));
   const auto word = [](bool saved) { return saved ? "saved" : "not saved"; };
-  compare("fields", word(first.save_fields), word(second.save_fields));
+  compare("save_fields", word(first.save_fields), word(second.save_fields));
   return text;
 }
 

@@ -5,7 +5,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <iterator>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <utility>
 
 #include "core/text.hpp"
@@ -74,6 +77,31 @@ bool has_no_solved_plan(const Snapshot& snapshot) {
   return !is_any_solved && snapshot.damage().messages.empty();
 }
 
+/// Returns which parts of a solver command differ between two settings: the command, and the files
+/// in solver_files, which contains the name and the hash of each.
+std::string changed_parts(const Attributes& before, const Attributes& after) {
+  const auto value_in = [](const Attributes& settings, const char* name) {
+    const auto found = settings.find(name);
+    return found == settings.end() ? "" : found->second;
+  };
+  const auto entries_of = [&](const Attributes& settings) {
+    std::istringstream text(value_in(settings, "solver_files"));
+    std::set<std::string> entries;
+    for (std::string entry; std::getline(text >> std::ws, entry, ',');) entries.insert(entry);
+    return entries;
+  };
+  std::vector<std::string> changed;
+  std::ranges::set_symmetric_difference(entries_of(before), entries_of(after),
+                                        std::back_inserter(changed));
+  std::set<std::string> names;
+  for (const std::string& entry : changed) names.insert(entry.substr(0, entry.rfind(' ')));
+  if (value_in(before, "solver_command") != value_in(after, "solver_command"))
+    names.insert("--solver-command");
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
 /// Takes a snapshot of an existing file, with the rows in the order of the given plans, and adds
 /// messages about damage to `warnings`. Returns nullopt, and adds a warning, if the file has other
 /// settings but no solved plan: then a new file replaces it. A run whose program could not start
@@ -84,18 +112,28 @@ std::optional<Snapshot> snapshot_to_resume(const fs::path& path, const ResultFil
   if (!file_exists(path) && has_results(path)) require_free(path, false);
   return with_error_context(path, read_only, [&]() -> std::optional<Snapshot> {
     Snapshot snapshot(path);
+    const FileHeader& header = snapshot.header();
     FileHeader wanted{.settings = plan.settings, .save_fields = plan.save_fields};
-    for (const std::string& name : plan.accepted_settings)
-      if (const auto found = snapshot.header().settings.find(name);
-          found != snapshot.header().settings.end())
-        wanted.settings[name] = found->second;
-    const auto found = differences(snapshot.header(), "in the file", wanted, "in this run");
+    const auto find_differences = [&](const std::vector<std::string>& accepted) {
+      for (const std::string& name : accepted) {
+        wanted.settings.erase(name);
+        if (const auto known = header.settings.find(name); known != header.settings.end())
+          wanted.settings.insert(*known);
+      }
+      return differences(header, "in the file", wanted, "in this run");
+    };
+    const auto found = find_differences(plan.accepted_settings);
     if (!found.empty() && has_no_solved_plan(snapshot)) {
       warnings.push_back(
           path.string() +
           " contains no solved plan; replacing its settings by those of this run: " + found);
       return std::nullopt;
     }
+    if (!found.empty() && find_differences(plan.program_settings).empty())
+      throw RunError("the program has changed since " + path.string() + " was written (" +
+                     changed_parts(header.settings, plan.settings) +
+                     "); add --allow-changed-solver to continue with results of both programs, or "
+                     "solve all plans again with --overwrite");
     if (!found.empty())
       throw RunError(path.string() + " was written with other settings: " + found +
                      "; use the settings of the file, or choose another file with --out");

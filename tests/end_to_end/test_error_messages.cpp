@@ -45,6 +45,7 @@ TEST_F(ErrorMessagesTest, NamesInvalidArgument) {
       {2, "completion tcsh", {"bash", "zsh", "fish", "tcsh"}},
       {2, "bench --solver steady", {"--solver", "--solvers", "jacobi"}},
       {2, "bench --plot b.svg", {"--plot", "--device gpu", "--solvers"}},
+      {1, "queue --sacct /dev/null", {"listing"}},
       {2, "scaling", {"--replay", "--times"}},
       {2, "scaling --times 2=140", {"--times", "1=SECONDS"}},
       {2, "scaling --times 1=212,2=fast", {"--times", "WORKERS=SECONDS", "2=fast"}},

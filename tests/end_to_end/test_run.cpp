@@ -147,7 +147,8 @@ TEST_F(RunEndToEndTest, KeepsResultFileWhenRunIsRejected) {
   const auto before = bytes("results.h5");
   const std::string same_run = "run --data plans --out results.h5 --resume";
   expect_error(same_run + " --tolerance 0.5", 1,
-               {path("results.h5"), "tolerance", "0.0001", "0.5", "--out"});
+               {path("results.h5"), "--tolerance", "0.0001", "0.5", "--out"});
+  expect_error(same_run + " --rooms", 1, {"--rooms", "--door"});
   change("00002");
   expect_error(same_run, 1, {"results.h5", "00002", "--overwrite"});
   shell(run + "--overwrite --events none/events", 1);
