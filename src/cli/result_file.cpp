@@ -105,6 +105,13 @@ SolverOptions recorded_solver_options(const std::string& file, const ResultReade
   return solver;
 }
 
+double cell_size_of_runs(const ResultReader& reader) {
+  double metres = 0;
+  for (const Attributes& session : reader.sessions())
+    if (session.contains("cell_size")) metres = number_in(session, "cell_size");
+  return metres;
+}
+
 std::filesystem::path recorded_plans(const std::string& file, const ResultReader& reader) {
   std::filesystem::path plans;
   for (const Attributes& session : reader.sessions())

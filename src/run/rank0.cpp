@@ -36,17 +36,20 @@ namespace {
 
 Attributes session_start(const RunOptions& options, const RunEnvironment& environment,
                          const std::string& started_utc) {
-  return {{"command_line", options.command_line},
-          {"wallheat_version", std::string(version())},
-          {"compiler", __VERSION__},
-          {"hdf5_library", hdf5_library()},
-          {"mpi_library", environment.mpi_library},
-          {"configuration", options.configuration},
-          {"ranks", std::to_string(environment.ranks)},
-          {"shard", options.shard.text()},
-          {"max_attempts", std::to_string(options.max_attempts)},
-          {"data", std::filesystem::absolute(options.solve.data).string()},
-          {"started_utc", started_utc}};
+  Attributes start{{"command_line", options.command_line},
+                   {"wallheat_version", std::string(version())},
+                   {"compiler", __VERSION__},
+                   {"hdf5_library", hdf5_library()},
+                   {"mpi_library", environment.mpi_library},
+                   {"configuration", options.configuration},
+                   {"ranks", std::to_string(environment.ranks)},
+                   {"shard", options.shard.text()},
+                   {"max_attempts", std::to_string(options.max_attempts)},
+                   {"data", std::filesystem::absolute(options.solve.data).string()},
+                   {"started_utc", started_utc}};
+  // Not a setting of the file: areas in m² are computed when they are shown.
+  if (options.cell_metres > 0) start["cell_size"] = fmt::format("{}", options.cell_metres);
+  return start;
 }
 
 /// Returns the status of a run that is starting.
