@@ -66,7 +66,7 @@ RepairReport repair(const fs::path& path, const WriteLock& lock, bool lock_was_t
 }  // namespace
 
 RepairReport repair_results(const fs::path& file) {
-  const ErrorHints hints{"free some space and repair it again",
+  const ErrorHints hints{"repair it again",
                          "it cannot be repaired: restore a copy of it, or solve all plans again"};
   return with_error_context(file, hints, [&] {
     const auto path = path_to_write(file);

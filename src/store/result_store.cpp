@@ -25,10 +25,9 @@ using namespace store;
 
 namespace {
 
-const ErrorHints to_resume{"free some space and run again with --resume",
-                           "run again with --resume"};
-const ErrorHints to_create{to_resume.if_full, "check that the directory is writable"};
-const ErrorHints read_only{to_resume.if_full,
+const ErrorHints to_resume{"run again with --resume", "run again with --resume"};
+const ErrorHints to_create{to_resume.again, "check that the directory is writable"};
+const ErrorHints read_only{to_resume.again,
                            "restore a copy of it, or start again with --overwrite"};
 
 /// Returns the ID of a plan as rows store it. An ID that is too long is truncated, and a checksum

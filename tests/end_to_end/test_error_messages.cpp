@@ -168,7 +168,7 @@ TEST_F(ErrorMessagesTest, NamesDataMissingFromResultFile) {
       {1, "merge r.h5 part.h5 --out x.h5", {path("part.h5")}},
       {1,
        "run --data plans --out r.h5 --resume --save-fields",
-       {path("r.h5"), "rooms_door", "auto", "none"}},
+       {path("r.h5"), "--rooms", "auto", "none"}},
   });
 }
 
