@@ -90,7 +90,7 @@ class File {
 /// replace it. Does nothing if `old` does not exist. If the group cannot be set, the group's
 /// permissions are dropped.
 void copy_owner_and_mode(const std::filesystem::path& old, const File& file);
-/// The same for the status `wanted` of the old file.
+/// Copies mode, owner and group from the status `wanted` of the old file.
 void copy_owner_and_mode(const struct stat& wanted, const File& file);
 
 /// Syncs the directory of a file, so that earlier changes of its names are durable.
