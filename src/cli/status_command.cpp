@@ -80,7 +80,8 @@ Report status_command(Options& options) {
               "or killed");
   options.add("session-exit-status", flag(session),
               "exit with the status that the last run of FILE recorded; if it recorded none, with "
-              "75 if it solved plans, otherwise with 1");
+              "75 if it solved plans, otherwise with 1; a run that was rejected does not count if "
+              "FILE is finished");
   options.add("why", flag(why), "show why plans are waiting, have failed or were retried");
   options.add("watch,w", flag(watches),
               "update the output until the run ends: in place on a terminal, otherwise one line "

@@ -194,13 +194,15 @@ int ShardFileStatus::exit_status() const {
 
 int ShardFileStatus::session_exit_status() const {
   if (writer.life == LockHolder::State::held) return exit_incomplete;
+  const bool is_of_session =
+      run_started_utc.empty() || run_started_utc == text_in(session, "started_utc", "");
   if (run_exit_status >= 0) {
+    // A run that was rejected has changed nothing in a finished file.
+    if (!is_of_session && exit_status() != exit_incomplete) return exit_status();
     const bool all_done = run_exit_status == exit_done || run_exit_status == exit_some_plans_failed;
     return all_done && exit_status() == exit_incomplete ? exit_incomplete : run_exit_status;
   }
   // A run after the last session has solved nothing.
-  const bool is_of_session =
-      run_started_utc.empty() || run_started_utc == text_in(session, "started_utc", "");
   return is_of_session && session_plans > 0 ? exit_incomplete : exit_failed;
 }
 

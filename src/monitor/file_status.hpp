@@ -90,7 +90,8 @@ struct ShardFileStatus {
   [[nodiscard]] double status_age_if_running_s() const { return is_running() ? age_s : 0; }
   [[nodiscard]] int exit_status() const;
   /// Exit status of the last run:
-  ///   - the status that it recorded, but 75 in place of 0 or 3 if plans or journals remain;
+  ///   - the status that it recorded, but 75 in place of 0 or 3 if plans or journals remain, and
+  ///     that of the file if it was rejected and the file is finished;
   ///   - 75 if it has recorded none, and has solved plans or holds the lock;
   ///   - otherwise 1, so that a job is not requeued indefinitely.
   [[nodiscard]] int session_exit_status() const;

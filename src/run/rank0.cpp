@@ -61,20 +61,6 @@ RunStatus first_status() {
   return status;
 }
 
-/// Returns the status of an earlier run that has solved or given up all plans; nullopt if there is
-/// none.
-std::optional<RunStatus> read_finished_status(const std::filesystem::path& path) {
-  try {
-    auto status = read_run_status(path);
-    const bool is_finished = status && (status->exit_status == exit_done ||
-                                        status->exit_status == exit_some_plans_failed);
-    if (is_finished) return status;
-  } catch (const RunError&) {
-    // It is damaged, so it shows nothing, and this run replaces it.
-  }
-  return std::nullopt;
-}
-
 using Clock = std::chrono::steady_clock;
 
 double seconds_until(Clock::time_point time) {
@@ -121,7 +107,6 @@ class Rank0 {
     // file or its status meanwhile.
     ResultClaim claim(options.out, preparation_.open_mode(), stop_requested);
     require_own_status(status_file(options.out));
-    finished_status_ = read_finished_status(status_file(options.out));
     remove_temporary_files(status_file(options.out));  // left by a killed run
     live_status_.publish_periodically(status_);
     try {
@@ -245,10 +230,7 @@ class Rank0 {
     logger_.warn("{0}: compaction was stopped; all results are safe in {0}.wal*", file);
   }
 
-  /// Records the exit status, unless `out` is a file of the user, next to which nothing may remain,
-  /// or the result file is finished: then the status of the run that finished it remains. The
-  /// status of a run that stopped early does not, because a job that is requeued after status 75
-  /// would be requeued indefinitely.
+  /// Records the exit status, unless `out` is a file of the user, next to which nothing may remain.
   void record_failed_start(int status) {
     try {
       require_own_results(options_.out);
@@ -257,9 +239,7 @@ class Rank0 {
       remove_run_status(status_file(options_.out));
       return;
     }
-    if (!finished_status_) return record_exit_status(status);
-    live_status_.stop_publishing();
-    write_run_status(status_file(options_.out), *finished_status_);
+    record_exit_status(status);
   }
 
   void prepare(const RunEnvironment& environment, ResultClaim& claim) {
@@ -343,8 +323,7 @@ class Rank0 {
 
   const RunOptions& options_;
   Log& logger_;
-  RunStatus status_;                          // status at the start
-  std::optional<RunStatus> finished_status_;  // of the earlier run that finished the file
+  RunStatus status_;  // status at the start
   LiveStatus live_status_;
   Preparation preparation_;
   std::optional<ResultStore> store_;

@@ -5,9 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <iterator>
 #include <optional>
-#include <set>
 #include <sstream>
 #include <utility>
 
@@ -76,29 +74,16 @@ bool has_no_solved_plan(const Snapshot& snapshot) {
   return !is_any_solved && snapshot.damage().messages.empty();
 }
 
-/// Returns which parts of a solver command differ between two settings: the command, and the files
-/// in solver_files, which contains the name and the hash of each.
-std::string changed_parts(const Attributes& before, const Attributes& after) {
-  const auto value_in = [](const Attributes& settings, const char* name) {
-    const auto found = settings.find(name);
-    return found == settings.end() ? "" : found->second;
-  };
-  const auto entries_of = [&](const Attributes& settings) {
-    std::istringstream text(value_in(settings, "solver_files"));
-    std::set<std::string> entries;
-    for (std::string entry; std::getline(text >> std::ws, entry, ',');) entries.insert(entry);
-    return entries;
-  };
-  std::vector<std::string> changed;
-  std::ranges::set_symmetric_difference(entries_of(before), entries_of(after),
-                                        std::back_inserter(changed));
-  std::set<std::string> names;
-  for (const std::string& entry : changed) names.insert(entry.substr(0, entry.rfind(' ')));
-  if (value_in(before, "solver_command") != value_in(after, "solver_command"))
-    names.insert("--solver-command");
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
+/// Returns the names of the files of a program that have changed or are new, from two values of the
+/// setting solver_files, which contains the name and the hash of each file; "--solver-command" if
+/// there are none.
+std::string changed_parts(const std::string& before, const std::string& after) {
+  std::string names;
+  std::istringstream entries(after);
+  for (std::string entry; std::getline(entries >> std::ws, entry, ',');)
+    if (before.find(entry) == std::string::npos)
+      names += (names.empty() ? "" : ", ") + entry.substr(0, entry.rfind(' '));
+  return names.empty() ? "--solver-command" : names;
 }
 
 /// Takes a snapshot of an existing file, with the rows in the order of the given plans, and adds
@@ -128,11 +113,13 @@ std::optional<Snapshot> snapshot_to_resume(const fs::path& path, const ResultFil
           " contains no solved plan; replacing its settings by those of this run: " + found);
       return std::nullopt;
     }
-    if (!found.empty() && find_differences(plan.program_settings).empty())
-      throw RunError("the program has changed since " + path.string() + " was written (" +
-                     changed_parts(header.settings, plan.settings) +
-                     "); add --allow-changed-solver to continue with results of both programs, or "
-                     "solve all plans again with --overwrite");
+    if (!found.empty() && !plan.program_settings.empty() &&
+        find_differences(plan.program_settings).empty())
+      throw RunError(
+          "the program has changed since " + path.string() + " was written (" +
+          changed_parts(header.settings.at("solver_files"), plan.settings.at("solver_files")) +
+          "); add --allow-changed-solver to continue with results of both programs, or "
+          "solve all plans again with --overwrite");
     if (!found.empty())
       throw RunError(path.string() + " was written with other settings: " + found +
                      "; use the settings of the file, or choose another file with --out");

@@ -30,8 +30,8 @@ struct ResultFileSpec {
   bool save_fields = false;
   /// Settings whose value in an existing file is accepted, whatever it is.
   std::vector<std::string> accepted_settings{};
-  /// Settings that identify the program of a solver command. If only they differ from those of an
-  /// existing file, the error message names the files of the program.
+  /// Settings that identify the program of a solver command; empty for other solvers. If only they
+  /// differ from those of an existing file, the error message names the files of the program.
   std::vector<std::string> program_settings{};
 };
 

@@ -327,7 +327,8 @@ signal.signal(signal.SIGTERM, on_sigterm)"""
         facts = ["has changed", "(lib.py)", "--allow-changed-solver", "--overwrite"]
         self.expect_facts(facts, self.run_command(command, *options, status=1)[1])
         self.run_command(command, *options, "--allow-changed-solver")
-        self.expect_facts(["--solver-command"], self.run_command(command + " --fast", *options, status=1)[1])
+        (self.folder / "lib.py").write_text("walls = 1", encoding="utf-8")
+        self.expect_facts(["has changed", "--solver-command"], self.run_command(command + " --fast", *options, status=1)[1])
         self.expect_facts(["solver"], self.wallheat("run", "--data", "plans", "--out", "out.h5", "--resume", status=1)[1])
 
     def test_verifies_only_with_a_command_of_the_user(self):
