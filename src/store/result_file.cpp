@@ -204,13 +204,12 @@ void ResultFile::open_to_write() {
   bytes_ = std::move(writable);
 }
 
-bool ResultFile::write_again_if_removed() const {
-  const auto info = bytes_.info();
-  if (info.st_nlink > 0 || file_exists(path())) return false;
+bool ResultFile::write_again_if_missing() const {
+  if (file_exists(path())) return false;
   const auto temporary = new_temporary_path(path());
   const File copy(temporary, O_CREAT | O_EXCL | O_RDWR);
   try {
-    copy_owner_and_mode(info, copy);
+    copy_owner_and_mode(bytes_.info(), copy);
     constexpr std::uint64_t bytes_at_once = 1 << 20;
     std::vector<std::byte> some;
     for (std::uint64_t offset = 0; offset < bytes(); offset += some.size()) {

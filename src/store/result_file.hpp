@@ -146,9 +146,9 @@ class ResultFile {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
   /// Returns false if another file has this file's name now, as after a compaction.
   [[nodiscard]] bool is_named() const { return bytes_.path_still_refers_here(); }
-  /// Writes a copy of the open file to path(), and returns true. Returns false if the file still
-  /// has a name, or if another file has its path. Throws SystemError.
-  [[nodiscard]] bool write_again_if_removed() const;
+  /// Writes a copy of the open file to path(), and returns true. Returns false if another file has
+  /// this path. Throws SystemError.
+  [[nodiscard]] bool write_again_if_missing() const;
 
   /// Reads rows without verifying their checksums.
   void read_rows(std::size_t first, std::span<ResultRow> rows) const;

@@ -351,17 +351,18 @@ void ResultStore::require_named() {
       count_text(stored_, "result") + " of this session " + (stored_ == 1 ? "is" : "are");
   std::string reason;
   try {
-    if (file_->write_again_if_removed())
-      throw RunError(path().string() +
-                     " was removed during the run, so it was written again from the open file; "
-                     "nothing is lost: " +
-                     kept + " in " + journal +
-                     "; run again with --resume, or with --overwrite to discard all results");
+    if (file_->write_again_if_missing())
+      throw RunError(
+          path().string() +
+          " was removed or moved during the run, so it was written again from the open file; "
+          "nothing is lost: " +
+          kept + " in " + journal +
+          "; run again with --resume, or with --overwrite to discard all results");
   } catch (const SystemError& error) {
     reason = std::string(" (") + error.what() + ")";
   }
-  throw RunError(path().string() + " was removed, moved or replaced during the run" + reason +
-                 "; " + kept + " in " + journal +
+  throw RunError(path().string() + " was removed or replaced during the run" + reason + "; " +
+                 kept + " in " + journal +
                  "; move the file back or restore a copy of it, then run again with --resume: the "
                  "journal alone contains neither the list of plans nor the settings");
 }

@@ -110,9 +110,9 @@ class ResultStore {
   /// power loss. A result replaces an earlier result of its row; but a failure does not replace a
   /// solved result of another session.
   void store(std::span<const PlanResult> results);
-  /// Throws RunError if the file or the journal of this session was removed, moved or replaced
-  /// meanwhile: the results of a long run would otherwise get lost. If the file was removed, and
-  /// nothing has its name, it is first written again.
+  /// Throws RunError if the file was removed, moved or replaced meanwhile: its journals alone are
+  /// of no use, so the results of a long run would otherwise get lost. If no file has its name, it
+  /// is first written again.
   void require_named();
 
   /// Returns the predicted time that close() takes for the compaction, in s: from the current size,
