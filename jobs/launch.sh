@@ -15,10 +15,10 @@
 # without mpirun and its options: wallheat launch -- wallheat run ...
 #
 # Exit status: the one that rank 0 recorded in FILE.status. 0: all plans are
-# solved; 1: the run failed, or was stopped before it solved any plan; 2: wrong
-# usage; 3: finished, but some plans failed; 75: stopped early with plans left to
-# solve: run it again with --resume. If rank 0 was killed: 75 if it had solved
-# plans, otherwise 1.
+# solved; 1: the run failed, or to resume it with the same limits would not help;
+# 2: wrong usage; 3: finished, but some plans failed; 75: stopped early with plans
+# left to solve, also by a signal before the first result: run it again with
+# --resume. If rank 0 was killed: 75 if it had solved plans, otherwise 1.
 #
 # Environment variables:
 #   MPIRUN              mpirun of Open MPI 4 or 5 (default: mpirun)

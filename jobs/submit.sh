@@ -112,10 +112,20 @@ unset "${!SLURM_ARRAY@}" "${!SLURM_JOB@}" "${!SLURM_STEP@}" "${!SLURM_TASK@}" "$
 # shellcheck source-path=SCRIPTDIR source=site-files.sh
 . "$root/jobs/site-files.sh"
 find_site_files "$root" "$site"
+site_arrays='(slurm|lsf)_(options|gpu_option|memory_option|merge_options)|wallheat' site_variables=''
 for site_file in "${site_files[@]}"; do
   require_site_file "$site_file"
+  ! site_line=$(grep -nE "^[[:space:]]*($site_arrays)\\+?=([^(]|$)" "$site_file") ||
+    die "site file $site_file: line $site_line: the value must be an array, such as (--option1 '--option2=a word')"
+  trap 'echo "submit.sh: site file $site_file: a command of it failed; see above" >&2; exit 1' EXIT
   # shellcheck source-path=SCRIPTDIR source=../configs/site.sh
   . "$site_file"
+  trap - EXIT
+  # The first file sets all variables that exist.
+  site_variables=${site_variables:-$(compgen -v)}
+  while read -r variable; do
+    warn "site file $site_file: unknown variable $variable is ignored; $root/configs/site.sh explains the variables"
+  done < <(compgen -v | grep -E '^(slurm|lsf|merge)_' | grep -vxF "$site_variables")
 done
 [ ${#wallheat[@]} -gt 0 ] || wallheat=("$("$root/jobs/find-wallheat.sh")")
 [ -n "$scheduler" ] || ! command -v sbatch > /dev/null || scheduler=slurm
@@ -173,7 +183,11 @@ esac
 # --- The check of the run, and the unfinished shards ---------------------------------------------------
 
 # query_run OPTION...: prints the output of 'wallheat run' with an option that starts no run; returns its exit status.
-query_run() { (set +eu; eval "$setup" > /dev/null; "${wallheat[@]}" run --resume "$@") 2>&1; }
+query_run() { (set +eu; eval "$setup" > /dev/null 2>&1; "${wallheat[@]}" run --resume "$@") 2>&1; }
+setup_status=0
+setup_errors=$( (set +eu; eval "$setup" > /dev/null) 2>&1) || setup_status=$?
+[ "$setup_status:$setup_errors" = 0: ] ||
+  warn "setup of the site files: exit status $setup_status on this host${setup_errors:+, with the messages: $setup_errors}"
 # ask_scheduler COMMAND...: prints the output of a command of the scheduler; returns 1 if it fails or takes more than 10 s.
 ask_scheduler() {
   timeout 10 "$@" 2> /dev/null || { [ $? != 124 ] || warn "$1: no response within 10 s"; return 1; }
@@ -207,6 +221,7 @@ elif [ "$(check_value ready)" = true ]; then
 elif [ "$(check_value ready)" = false ]; then
   check_strings problems | sed 's/^/submit.sh: /' >&2
   [ -n "$dry_run" ] || exit 1
+  echo "submit.sh: dry run: without --dry-run, this job would not be submitted, because of the problems above" >&2
 elif [ "$status" = 2 ]; then
   printf '%s\n' "$check" >&2
   exit 2
@@ -217,6 +232,7 @@ if [ -n "$done_reason" ]; then
   [ -z "$array" ] || done_reason+="; use 'wallheat merge' to combine the shard files"
   echo "submit.sh: no plan is left to solve: $done_reason" >&2
   [ -n "$dry_run" ] || exit 0
+  echo "submit.sh: dry run: without --dry-run, no job would be submitted" >&2
 fi
 
 [ -z "$has_warned" ] || [ -n "$dry_run" ] || echo "submit.sh: submitting the job despite the warnings" >&2

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -277,6 +278,7 @@ const Command& command_named(const std::string& name) {
     for (const std::string& argument : arguments)
       words.push_back(const_cast<char*>(argument.data()));
     words.push_back(nullptr);
+    (void)std::signal(SIGPIPE, SIG_DFL);  // a script cannot undo prepare_standard_streams()
     ::execv(script.c_str(), words.data());
   }
   throw RunError(fmt::format("{} not found in {} or {}; install wallheat with its scripts", name,

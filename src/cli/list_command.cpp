@@ -115,8 +115,8 @@ Report list_command(Options& options) {
   options.add(
       "rooms", flag(rooms),
       "list rooms; --where, --sort and --columns then use the columns of rooms. Areas in "
-      "m² require --cell-size. Rooms have numbers only: 'wallheat solve --room-names' shows "
-      "names");
+      "m² require --cell-size of the run, or here. Rooms have numbers only: 'wallheat solve "
+      "--room-names' shows names");
   declare_cell_size(options, cell_metres);
   declare_min_cells(options, min_cells);
   options.add_dependency("rooms", {"cell-size", "min-cells"});
@@ -126,10 +126,11 @@ Report list_command(Options& options) {
     column_names =
         rooms ? "all" : "id,status,mean_temp,std_temp,pct_above,pct_below,iterations,seconds";
 
+  const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
+  if (!options.was_given("cell-size")) cell_metres = cell_size_of_runs(*reader);
   auto columns =
       parse_columns("columns", column_names,
                     rooms ? room_columns(cell_metres) : all_columns(column_names != "all"));
-  const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
   const Thresholds thresholds = recorded_thresholds(file, reader->settings());
   Report report{std::filesystem::path(file).filename().string()};
   report.add_json_fact("above", thresholds.above);

@@ -252,15 +252,16 @@ void declare_min_cells(Options& options, std::size_t& min_cells) {
 }
 
 void declare_cell_size(Options& options, double& metres) {
-  options.add("cell-size", value(metres, "METRES").above(0), areas_help);
+  options.add("cell-size", value(metres, "METRES").above(0),
+              std::string(areas_help) + " (default: that of the run)");
 }
 
 void declare_cell_size(Options& options, double& metres, CellSizeUse use,
                        const std::filesystem::path& data,
                        const std::function<PlanIds()>& requested) {
   options.add("cell-size", value(metres, "METRES").above(0),
-              std::string(use == CellSizeUse::doors ? "width of a cell in metres, for --door in "
-                                                      "metres"
+              std::string(use == CellSizeUse::rooms ? "width of a cell in metres, for --door in "
+                                                      "metres, and to show the areas of rooms in m²"
                                                     : areas_help) +
                   "; default for plans from pictures: that of 'wallheat generate --cell-size', if "
                   "all plans have the same");
@@ -268,7 +269,7 @@ void declare_cell_size(Options& options, double& metres, CellSizeUse use,
     if (options.was_given("cell-size")) return;
     const std::string door = options.shared_values()["door"];
     const bool is_required = door.ends_with('m');
-    if (use == CellSizeUse::doors && !is_required) return;
+    if (use == CellSizeUse::rooms && !is_required && !options.was_given("rooms")) return;
     const CommonCellSize common = recorded_cell_size(data, requested);
     if (is_required && !common.difference.empty())
       throw UsageError(

@@ -90,7 +90,9 @@ Report queue_command(Options& options) {
 
   const JobHistory history = read_job_history(source);
   if (history.listing.jobs.empty())
-    throw RunError("the listing contains no jobs; use a larger --days to include older jobs");
+    throw RunError(source.sacct.empty() && source.lsf.empty()
+                       ? "sacct lists no jobs; use a larger --days to include older jobs"
+                       : "the listing contains no jobs; list more days, or the jobs of all users");
   QueueForecast forecast = queue_forecast(history.listing, classes, names, qos);
   forecast.own_jobs = history.own_jobs;
   return means ? means_report(forecast) : make_report(forecast);

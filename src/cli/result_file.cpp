@@ -12,6 +12,7 @@
 #include "report/histogram.hpp"
 #include "report/result_csv.hpp"
 #include "run/plan_selection.hpp"
+#include "store/result_path.hpp"
 #include "wallheat/error.hpp"
 
 namespace wallheat {
@@ -78,6 +79,12 @@ void throw_unknown_plan(const std::string& file, const ResultReader& reader,
 
 ResultReader open_result_file(const std::string& file) {
   require_result_file(file);
+  if (const std::size_t shards = has_results(file) ? 0 : shards_next_to(file).size(); shards > 0)
+    throw RunError(fmt::format(
+        "{0} does not exist, but {1}; combine them: wallheat merge --out {0} {2}.part-*{3}", file,
+        count_text(shards, "shard file does", "shard files do"),
+        std::filesystem::path(file).replace_extension().string(),
+        std::filesystem::path(file).extension().string()));
   ResultReader reader(file);
   for (const std::string& message : reader.damage_messages())
     print_error("wallheat: {}", escape_control_chars(message));
@@ -96,6 +103,13 @@ SolverOptions recorded_solver_options(const std::string& file, const ResultReade
     throw RunError(fmt::format("{} was solved by {}, but this wallheat has {}: {}", file, recorded,
                                solver.solver_text(), hint));
   return solver;
+}
+
+double cell_size_of_runs(const ResultReader& reader) {
+  double metres = 0;
+  for (const Attributes& session : reader.sessions())
+    if (session.contains("cell_size")) metres = number_in(session, "cell_size");
+  return metres;
 }
 
 std::filesystem::path recorded_plans(const std::string& file, const ResultReader& reader) {

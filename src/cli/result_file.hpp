@@ -43,6 +43,10 @@ void require_result_file(const std::filesystem::path& file);
                                                     const ResultReader& reader,
                                                     const std::string& hint);
 
+/// Returns the width of a cell in m that the latest run with a width has recorded; 0 if there is
+/// none.
+[[nodiscard]] double cell_size_of_runs(const ResultReader& reader);
+
 /// Returns the plan source of the file's last run. Throws RunError if the file does not record it,
 /// or if it does not exist.
 [[nodiscard]] std::filesystem::path recorded_plans(const std::string& file,

@@ -67,7 +67,6 @@ std::optional<JobResources> parse_job(std::string_view word) {
 struct RunWords {
   std::string shard;
   std::string time_limit;
-  double cell_metres = 0;
 };
 
 void declare_session(Options& options, RunOptions& run, RunWords& words) {
@@ -138,14 +137,20 @@ void declare_session(Options& options, RunOptions& run, RunWords& words) {
   };
   options.add(
       "check", {choose_check, "WHERE", true, "no", "here", {"here", "job"}},
-      "preflight check: report what the run would do and everything that would stop it; here (also "
-      "plain --check): on this machine; job: in a job on other nodes, whose GPUs are unknown here; "
+      "preflight check: report what the run would do and everything that would stop it, without "
+      "the "
+      "contents of the plans; starts the program of --solver-command once, and if that fails, only "
+      "warns with job; here (also plain --check): on this machine; job: in a job on other nodes, "
+      "whose GPUs are unknown here; "
       "job:nodes=2,workers=4,cores=32,gpus=4: in a job on two nodes, each with four workers, 32 "
       "cores and four GPUs; each of the numbers is optional");
   options.add("json", flag(run.json), "with --check: print the findings as one JSON object");
-  options.add("events", file(run.events, FileRole::appended).of(OptionScope::watcher),
-              "append the events of the run to FILE as JSON lines: its start and end, workers, the "
-              "start and the result of each plan, failures, and the use of GPUs");
+  options.add(
+      "events", file(run.events, FileRole::appended).of(OptionScope::watcher),
+      "append the events of the run to FILE as JSON lines: its start and end, workers, the "
+      "start and the result of each plan, failures, and the use of GPUs. A start is recorded with "
+      "the next message of its worker, normally within a second; its 'seconds' is the time "
+      "since the start");
   options.add("progress",
               choice(run.progress, "STYLE", "auto",
                      {{"auto", can_show_bar() ? ProgressStyle::bar : ProgressStyle::lines},
@@ -233,10 +238,10 @@ RunOptions parse_options(Options& options, RunScope scope) {
        "wallheat run --data plans --out steady.h5 --solver steady --save-fields --rooms"});
   declare_plans(options, run.solve.data, run.ids, run.ids_file, run.first);
   options.add("out,o", file(run.out, FileRole::new_results).required(), "result file");
-  declare_cell_size(options, words.cell_metres, CellSizeUse::doors, run.solve.data, [&run] {
+  declare_cell_size(options, run.cell_metres, CellSizeUse::rooms, run.solve.data, [&run] {
     return requested_plans(*open_plan_source(run.solve.data), run.ids, run.ids_file, run.first);
   });
-  declare_problem_options(options, run.solve.solver, words.cell_metres);
+  declare_problem_options(options, run.solve.solver, run.cell_metres);
   declare_solver(options, run.solve.solver, run.solve.data);
   declare_session(options, run, words);
   declare_solver_command(options, run.solve.solver);
@@ -256,7 +261,7 @@ RunOptions parse_options(Options& options, RunScope scope) {
   // If it is not given, each rank reads the grid spacing from its own plan source.
   run.settings["spacing"] = fmt::format("{}", run.solve.solver.limits.spacing);
   // Each rank also reads the width of a cell, if --door is in metres.
-  run.settings["cell-size"] = format_repr(words.cell_metres);
+  run.settings["cell-size"] = format_repr(run.cell_metres);
   // Each rank reads the files of a solver command, and all must have read the same files.
   if (run.solve.solver.kind == SolverKind::command)
     run.settings["solver-file"] = run.solve.solver.command.files;

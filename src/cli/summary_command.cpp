@@ -37,6 +37,7 @@ Report summary_command(Options& options) {
   options.parse();
 
   const auto reader = std::make_shared<const ResultReader>(open_result_file(file));
+  if (!options.was_given("cell-size")) cell_metres = cell_size_of_runs(*reader);
   const Thresholds recorded = recorded_thresholds(file, reader->settings());
   const Thresholds thresholds{options.was_given("above") ? asked.above : recorded.above,
                               options.was_given("below") ? asked.below : recorded.below};

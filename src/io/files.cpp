@@ -144,16 +144,18 @@ std::vector<std::string> names_starting_with(const std::filesystem::path& path) 
 }
 
 void copy_owner_and_mode(const std::filesystem::path& old, const File& file) {
-  const auto wanted = stat_if_exists(old);
-  if (!wanted) return;
+  if (const auto wanted = stat_if_exists(old)) copy_owner_and_mode(*wanted, file);
+}
+
+void copy_owner_and_mode(const struct stat& wanted, const File& file) {
   const auto present = file.info();
-  mode_t mode = wanted->st_mode & 0777;
+  mode_t mode = wanted.st_mode & 0777;
   constexpr auto same_owner = static_cast<uid_t>(-1);
-  const bool differs = wanted->st_uid != present.st_uid || wanted->st_gid != present.st_gid;
+  const bool differs = wanted.st_uid != present.st_uid || wanted.st_gid != present.st_gid;
   // Only root may change the owner. Other users may only change the group, to one of which they are
   // members.
-  if (differs && ::fchown(file.fd(), wanted->st_uid, wanted->st_gid) != 0 &&
-      ::fchown(file.fd(), same_owner, wanted->st_gid) != 0) {
+  if (differs && ::fchown(file.fd(), wanted.st_uid, wanted.st_gid) != 0 &&
+      ::fchown(file.fd(), same_owner, wanted.st_gid) != 0) {
     mode &= ~mode_t{S_IRWXG};
   }
   if ((present.st_mode & 0777) != mode && ::fchmod(file.fd(), mode) != 0)
@@ -216,10 +218,12 @@ bool remove_temporary_files(const std::filesystem::path& file) {
   return has_removed;
 }
 
-void replace_file_atomically(const std::filesystem::path& file, std::string_view text) {
+void replace_file_atomically(const std::filesystem::path& file, std::string_view text,
+                             const std::filesystem::path& model) {
   const auto temporary = new_temporary_path(file);
   File out = File::create(temporary);
   try {
+    copy_owner_and_mode(model, out);
     out.append(std::as_bytes(std::span(text)));
     rename_file(temporary, file);
   } catch (...) {

@@ -90,6 +90,8 @@ class File {
 /// replace it. Does nothing if `old` does not exist. If the group cannot be set, the group's
 /// permissions are dropped.
 void copy_owner_and_mode(const std::filesystem::path& old, const File& file);
+/// Copies mode, owner and group from the status `wanted` of the old file.
+void copy_owner_and_mode(const struct stat& wanted, const File& file);
 
 /// Syncs the directory of a file, so that earlier changes of its names are durable.
 void sync_directory_of(const std::filesystem::path& file);
@@ -116,9 +118,11 @@ void rename_durably(const std::filesystem::path& from, const std::filesystem::pa
 /// were any. Throws SystemError.
 bool remove_temporary_files(const std::filesystem::path& file);
 
-/// Replaces a small file atomically: readers see the old text or the new text. Does not sync the
-/// file or the directory.
-void replace_file_atomically(const std::filesystem::path& file, std::string_view text);
+/// Replaces a small file atomically: readers see the old text or the new text. The file gets owner
+/// and mode of the file `model`, if that is given and exists. Does not sync the file or the
+/// directory.
+void replace_file_atomically(const std::filesystem::path& file, std::string_view text,
+                             const std::filesystem::path& model = {});
 [[nodiscard]] std::string read_file(const std::filesystem::path& file);
 /// Returns the text of a file that the user names; it may be a pipe. "-" is stdin. Throws RunError
 /// if the file cannot be read, or contains zero bytes.

@@ -114,7 +114,7 @@ void EventLog::add(const Event& event, const PlanResult& result) {
                  with(of(*event.worker),
                       {{"reason", "no heartbeat for " + duration_text(event.seconds)}}));
     case started:
-      return put("start", with(of(*event.worker), {{"id", result.id}}));
+      return put("start", with(of(*event.worker), {{"id", result.id}, {"seconds", event.seconds}}));
     case worker_report:
       if (const auto& gpu = event.report->gpu_sample)
         put("gpu_sample", with(of(*event.worker), to_json(*gpu)));

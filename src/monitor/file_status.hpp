@@ -29,6 +29,9 @@ namespace wallheat {
   return std::strtod(text_in(attributes, name, "").c_str(), nullptr);
 }
 
+/// Attribute `end` of a session after which no plan was pending.
+inline constexpr const char* end_finished = "finished";
+
 /// State of the last run of a file. States that need more attention come first.
 enum class RunState {
   being_written,
@@ -45,7 +48,7 @@ enum class RunState {
 struct PlanCounts {
   std::size_t solved = 0;
   std::size_t failed = 0;
-  std::size_t pending = 0;  ///< includes plans in progress, and failed plans that will be retried
+  std::size_t pending = 0;  ///< includes plans in progress, and failed plans that a resume retries
   std::size_t running = 0;
   /// Throughput of a run in progress; otherwise of the last run, if it ended.
   std::optional<double> plans_per_s;

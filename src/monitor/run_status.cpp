@@ -106,7 +106,8 @@ void write_run_status(const fs::path& path, const RunStatus& status) {
   require_own_status(path);
   try {
     try {
-      replace_file_atomically(path, status_json(status));
+      // A user who may read the result file may also read its status.
+      replace_file_atomically(path, status_json(status), fs::path(path).replace_extension());
     } catch (const SystemError&) {
       // On a full disk, or if the user's quota of files is exhausted, results are still stored in
       // existing files. An old status would look like a run that hangs.

@@ -81,7 +81,7 @@ void Coordinator::on_report(int worker, WorkerReport report, double now_s) {
   update_progress(worker, report.running);
   for (TaskResult& result : report.results) on_result(worker, result);
   for (const QueueIndex plan : report.suspects) {
-    mark_started(worker, plan);
+    mark_started(worker, plan, 0);
     queue_.on_returned(worker, plan, true);
   }
   for (const QueueIndex plan : report.returned) queue_.on_returned(worker, plan, false);
@@ -136,22 +136,22 @@ void Coordinator::on_bye(int worker, const Bye& bye, double now_s) {
 /// that has run longest is kept.
 void Coordinator::update_progress(int worker, const std::vector<PlanProgress>& running) {
   for (const PlanProgress& progress : running) {
-    mark_started(worker, progress.plan);
+    mark_started(worker, progress.plan, progress.seconds);
     const auto attempt = attempts_.find(progress.plan);
     if (attempt != attempts_.end() && progress.seconds >= attempt->second.progress.seconds)
       attempt->second = {worker, progress};
   }
 }
 
-void Coordinator::mark_started(int worker, QueueIndex plan) {
+void Coordinator::mark_started(int worker, QueueIndex plan, double seconds) {
   const int before = queue_.has(plan) ? queue_.attempts(plan) : 0;
   if (!queue_.on_started(worker, plan)) return;
   if (queue_.attempts(plan) > before) attempts_[plan] = {worker, {.plan = plan}};
-  emit(Event::Kind::started, worker, plan);
+  emit(Event::Kind::started, worker, plan).seconds = seconds;
 }
 
 void Coordinator::on_result(int worker, TaskResult& result) {
-  mark_started(worker, result.plan);
+  mark_started(worker, result.plan, result.seconds);
   if (!queue_.has(result.plan)) return;
   if (result.kind == TaskResult::Kind::solved) return on_solved(worker, result);
   if (result.kind == TaskResult::Kind::host_error) {

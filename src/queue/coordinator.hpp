@@ -137,7 +137,7 @@ class Coordinator {
   Event& emit(Event::Kind kind, int worker, QueueIndex plan);
   void activate(int worker, WorkerReport& report);
   void update_progress(int worker, const std::vector<PlanProgress>& running);
-  void mark_started(int worker, QueueIndex plan);
+  void mark_started(int worker, QueueIndex plan, double seconds);
   void on_result(int worker, TaskResult& result);
   void on_solved(int worker, TaskResult& result);
   void exclude_if_host_is_bad(int worker);

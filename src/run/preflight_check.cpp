@@ -85,6 +85,7 @@ class PreflightCheck : Preparation {
     found_.facts.emplace_back(about, std::move(message));
   }
 
+  [[nodiscard]] bool is_command() const { return options.solve.solver.kind == SolverKind::command; }
   [[nodiscard]] bool is_here() const { return options.check == CheckMode::this_machine; }
 
   /// Warns of plans that building_ids.txt does not list. Only the check lists the files of a
@@ -176,6 +177,7 @@ class PreflightCheck : Preparation {
                             : fmt::format(", from {} x {} to {} x {} cells", least.rows, least.cols,
                                           most.rows, most.cols);
     if (sources > 0) text += fmt::format(", {} with a heat source", sources);
+    text += "; only their shapes were read";
     report("plans", text);
     const auto few = [&] {
       return join_first(unreadable.size(), [&](std::size_t k) { return unreadable[k]; });
@@ -205,10 +207,16 @@ class PreflightCheck : Preparation {
       throw RunError(problem);
   }
 
-  /// Estimates the work and the time that it takes. Warns if it is too little for a job, on a core
-  /// of modest speed. The time of a solver command is unknown.
+  /// Estimates the work and the time that it takes. Warns if it is too little for a job, even on a
+  /// core of modest speed.
   void check_work() {
-    if (options.solve.solver.kind == SolverKind::command) return;
+    if (is_command()) {
+      if (readable_ > 0)
+        report("work",
+               "unknown, because a program of the user solves the plans; to measure it, "
+               "solve some of them with --first 3");
+      return;
+    }
     constexpr double modest_updates_per_s = 1e9;
     constexpr double worth_a_job_s = 60;
     const Work work = estimate_work_left();
@@ -217,13 +225,13 @@ class PreflightCheck : Preparation {
     report("work", work_text(work, modest_updates_per_s));
     if (is_here() || modest_s >= worth_a_job_s) return;
     const bool needs_cpu = options.device == DeviceChoice::gpu && gpu_support().gpus.empty();
-    warn(
-        fmt::format("the remaining work{} takes at most {} of one core, which is not worth a job; "
-                    "{}{}",
-                    of_shard_, duration_text(modest_s),
-                    needs_cpu ? "without --device gpu 'wallheat run' can solve it on this machine"
-                              : "solve it here with 'wallheat run'",
-                    of_shard_.empty() ? "" : ", or use fewer jobs"));
+    warn(fmt::format(
+        "the remaining work{} takes less than a minute of one core, which is not worth a job; "
+        "{}{}",
+        of_shard_,
+        needs_cpu ? "without --device gpu 'wallheat run' can solve it on this machine"
+                  : "solve it here with 'wallheat run'",
+        of_shard_.empty() ? "" : ", or use fewer jobs"));
   }
 
   struct Work;
@@ -346,8 +354,11 @@ class PreflightCheck : Preparation {
     const double held = static_cast<double>(workers) * static_cast<double>(peak_memory());
     const double needed = held + static_cast<double>(threads) * each;
     report("memory",
-           fmt::format("about {} for {} at a time ({} for {}){}{}", bytes_text(needed),
+           fmt::format("about {} for {} at a time ({} for {}){}{}{}", bytes_text(needed),
                        count_text(threads, "plan"), bytes_text(each), largest_,
+                       is_command() && options.solve.solver.command.memory_gb == 0
+                           ? ", and the memory of the program, which --solver-memory specifies"
+                           : "",
                        available > 0 ? fmt::format(", {} available", bytes_text(available)) : "",
                        threads_known ? "" : "; the number of plans per node is unknown here"));
     if (available <= 0 || needed <= available) return;
@@ -363,8 +374,17 @@ class PreflightCheck : Preparation {
                             : "give the job more memory"));
   }
 
+  /// Also starts the program of a solver command. The nodes of a job may have what it lacks here.
   void check_solver() {
-    (void)make_solver(options.solve.solver);
+    try {
+      (void)make_solver(options.solve.solver);
+    } catch (const RunError& error) {
+      if (is_here() || !is_command()) throw;
+      warn(
+          fmt::format("the solver command could not be started on this host, so it was not "
+                      "checked: {}",
+                      error.what()));
+    }
     std::vector<std::string> settings;
     for (const auto& [name, value] : options.solve.solver.settings())
       if (name != "solver" && name != "solver_version")
@@ -382,11 +402,12 @@ class PreflightCheck : Preparation {
                fmt::format("the CPU: GPUs do not support the solver {}", to_string(kind)));
       return;
     }
-    if (!is_here())
+    const bool can_use_gpus = is_command() || gpu_support().built_with_cuda;
+    if (!is_here() && can_use_gpus)
       return report("device", options.device == DeviceChoice::gpu
                                   ? "the GPUs of the job's nodes, which must have them"
                                   : "the GPUs of the job's nodes, or their cores");
-    require_gpus(options);
+    if (is_here()) require_gpus(options);
     const GpuSupport support = usable_gpus(options);
     report("device", !support.gpus.empty()
                          ? fmt::format("{}: {}", count_text(support.gpus.size(), "GPU"),
@@ -408,8 +429,7 @@ class PreflightCheck : Preparation {
           "wallheat "
           "with MPI, or a job on one node with --workers 1, which uses all its cores and GPUs",
           job.nodes * job.workers, count_text(job.nodes, "node")));
-    const bool is_command = options.solve.solver.kind == SolverKind::command;
-    if (!is_command && (gpus > 0 || needs_gpus) && !gpu_support().built_with_cuda)
+    if (!is_command() && (gpus > 0 || needs_gpus) && !gpu_support().built_with_cuda)
       problem(fmt::format("{} requires a wallheat that was built with CUDA; this one was not",
                           needs_gpus ? "--device gpu" : gpus_text(gpus)));
     if (needs_gpus && job.gpus == 0U)
@@ -420,7 +440,12 @@ class PreflightCheck : Preparation {
                       "and {}; submit "
                       "it with --workers {}, or with more GPUs",
                       count_text(gpus, "GPU"), count_text(job.workers, "worker"), gpus));
-    if (gpus > 0 && options.device == DeviceChoice::cpu) {
+    if (gpus > 0 && options.device == DeviceChoice::cpu && is_command()) {
+      problem(
+          fmt::format("{}: a solver command uses GPUs only with --device gpu; add it after the --, "
+                      "or omit --gpus",
+                      gpus_text(gpus)));
+    } else if (gpus > 0 && options.device == DeviceChoice::cpu) {
       const std::string option = options.solve.solver.cpu_only_option();
       problem(fmt::format("{} cannot be combined with {}, which uses no GPU; omit --gpus",
                           gpus_text(gpus), option.empty() ? "--device cpu" : option));

@@ -120,9 +120,9 @@ OpenMode Preparation::open_mode() const {
 
 ResultFileSpec Preparation::result_file_spec() const {
   ResultFileSpec spec{ids.ids, options.solve.solver.settings(), options.solve.save_fields};
-  if (options.allow_changed_solver)
-    spec.accepted_settings.assign(command_identity_settings.begin(),
-                                  command_identity_settings.end());
+  if (options.allow_changed_solver || options.solve.solver.kind == SolverKind::command)
+    (options.allow_changed_solver ? spec.accepted_settings : spec.program_settings)
+        .assign(command_identity_settings.begin(), command_identity_settings.end());
   return spec;
 }
 

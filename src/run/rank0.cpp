@@ -14,6 +14,7 @@
 
 #include "core/program.hpp"
 #include "core/text.hpp"
+#include "monitor/file_status.hpp"
 #include "monitor/run_monitor.hpp"
 #include "monitor/run_status.hpp"
 #include "node/local_machine.hpp"
@@ -46,10 +47,13 @@ Attributes session_start(const RunOptions& options, const RunEnvironment& enviro
                    {"configuration", options.configuration},
                    {"ranks", std::to_string(environment.ranks)},
                    {"shard", options.shard.text()},
+                   {"max_attempts", std::to_string(options.max_attempts)},
                    {"data", std::filesystem::absolute(options.solve.data).string()},
                    {"started_utc", started_utc}};
   for (const char* const name : {"commit", "cpu_model"})  // may be unknown
     if (start[name].empty()) start.erase(name);
+  // Not a setting of the file: areas in m² are computed when they are shown.
+  if (options.cell_metres > 0) start["cell_size"] = fmt::format("{}", options.cell_metres);
   return start;
 }
 
@@ -61,9 +65,6 @@ RunStatus first_status() {
   status.host = host_name();
   return status;
 }
-
-/// Attribute `end` of a session after which no plan was pending.
-constexpr const char* end_finished = "finished";
 
 using Clock = std::chrono::steady_clock;
 
@@ -155,6 +156,7 @@ class Rank0 {
     context.new_estimates = [this] { return estimates_->take_new(); };
     context.store = [&](std::span<Event> events, double seconds_left) {
       rows.take(events, monitor_->progress().elapsed_s());
+      store_->require_named();
       monitor_->tick(seconds_left);
     };
     context.interrupted = [this] { return stop_requested() || too_many_failures_; };

@@ -67,6 +67,7 @@ struct RunOptions {
   bool shard_is_from_array = false;  ///< `shard` is the position of a task in a Slurm or LSF array
   /// End of the time limit, on a clock that is never adjusted.
   std::optional<std::chrono::steady_clock::time_point> deadline;
+  double cell_metres = 0;                 ///< width of a cell in m; 0: unknown
   std::vector<std::string> job_warnings;  ///< messages for the log about the scheduler's job
   int max_attempts = 3;
   bool retry_failed = false;

@@ -176,6 +176,12 @@ RemainingWork remaining_work(const RunOptions& run, const std::vector<PlanResult
     set_times([&](double plan) { return plan / core_speed; });
   } else {
     speed = learn_speed(solved, *source, run.solve.solver);
+    if (speed.source.empty() && !wanted.empty() && run.solve.solver.kind == SolverKind::command)
+      throw RunError(
+          "the speed of the program of --solver-command is unknown: solve some of the plans with "
+          "'wallheat run --first 3' and the same --out, from which this command then learns it, or "
+          "specify --core-speed; 'wallheat scaling --replay FILE' predicts the time with more "
+          "workers");
     if (speed.source.empty() && !wanted.empty())
       speed = measure_speed(wanted, updates, *source, run.solve.solver);
     set_times([&](double plan) { return speed.model.predict_seconds(plan); });

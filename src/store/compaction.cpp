@@ -1,4 +1,5 @@
 #include "io/files.hpp"
+#include "store/error_context.hpp"
 #include "store/result_file_names.hpp"
 #include "store/result_path.hpp"
 #include "store/snapshot.hpp"
@@ -34,12 +35,14 @@ bool write_snapshot(const Snapshot& snapshot, const fs::path& path, const StopPr
 }
 
 /// Returns the error for a compaction that failed because of a system error.
-RunError compaction_error(const Snapshot& snapshot, const fs::path& path, const std::string& why) {
-  const auto megabytes = snapshot.bytes() / 1'000'000 + 1;
+RunError compaction_error(const Snapshot& snapshot, const fs::path& path, const std::string& why,
+                          int error) {
+  const auto megabytes = std::to_string(snapshot.bytes() / 1'000'000 + 1) + " MB";
+  const auto hint = hint_for_limit(path, error, megabytes);
   return RunError(path.string() + ": compaction failed: " + why + "; all " +
                   std::to_string(snapshot.journaled_results()) + " results are safe in " +
-                  path.string() + ".wal*; free " + std::to_string(megabytes) +
-                  " MB, then run 'wallheat repair " + path.string() + "'");
+                  path.string() + ".wal*; " + (hint.empty() ? "free " + megabytes : hint) +
+                  ", then run 'wallheat repair " + path.string() + "'");
 }
 
 }  // namespace
@@ -86,9 +89,10 @@ std::optional<Damage> compact(const fs::path& path, const StringList* ids,
   try {
     if (!write_snapshot(snapshot, path, stop, missing)) return std::nullopt;
   } catch (const SystemError& error) {
-    throw compaction_error(snapshot, path, error.what());
+    throw compaction_error(snapshot, path, error.what(), error.code);
   } catch (const Hdf5Error& error) {
-    throw compaction_error(snapshot, path, error.what() + file_limit_note(path, error.code));
+    throw compaction_error(snapshot, path, error.what() + file_limit_note(path, error.code),
+                           error.code);
   }
   remove_superfluous_journals(path, snapshot.header());
   return snapshot.damage_with(missing);

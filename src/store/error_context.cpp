@@ -1,7 +1,6 @@
 #include "store/error_context.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <span>
 #include <string_view>
@@ -12,14 +11,25 @@
 
 namespace wallheat::store {
 namespace fs = std::filesystem;
-std::string hint_for(int error, const ErrorHints& hints, const std::string& fallback) {
-  constexpr std::array about_room{ENOSPC, EDQUOT, EFBIG};
-  constexpr std::array about_rights{EACCES, EPERM, EROFS};
-  const auto is_one = [&](const auto& errors) {
-    return std::find(errors.begin(), errors.end(), error) != errors.end();
-  };
-  if (is_one(about_room)) return hints.if_full;
-  if (is_one(about_rights)) return "check the write permissions, or choose another location";
+std::string hint_for_limit(const fs::path& file, int error, const std::string& space) {
+  switch (error) {
+    case EFBIG:
+      return "raise the limit of the size of a file";
+    case EDQUOT:
+      return "free " + space + ", or remove some files";
+    case ENOSPC:  // the note names the limit of the number of files, if that is reached
+      return file_limit_note(file, error).empty() ? "free " + space : "remove some files";
+    default:
+      return {};
+  }
+}
+
+std::string hint_for(const fs::path& file, int error, const ErrorHints& hints,
+                     const std::string& fallback) {
+  if (const auto limit = hint_for_limit(file, error); !limit.empty())
+    return limit + " and " + hints.again;
+  if (error == EACCES || error == EPERM || error == EROFS)
+    return "check the write permissions, or choose another location";
   return fallback;
 }
 

@@ -13,12 +13,18 @@ namespace wallheat::store {
 
 /// Hints for the message of a failed step.
 struct ErrorHints {
-  std::string if_full;   ///< if the disk is full
+  std::string again;     ///< what to do after a limit of files was removed
   std::string fallback;  ///< for all other errors of HDF5
 };
 
+/// Returns how to remove the limit that a file has reached: of space, of the number of files, or of
+/// the size of a file. `space` names the space to free. Returns an empty string for other errors.
+[[nodiscard]] std::string hint_for_limit(const std::filesystem::path& file, int error,
+                                         const std::string& space = "some space");
+
 /// Returns the hint for an errno; `fallback` if there is no specific one.
-[[nodiscard]] std::string hint_for(int error, const ErrorHints& hints, const std::string& fallback);
+[[nodiscard]] std::string hint_for(const std::filesystem::path& file, int error,
+                                   const ErrorHints& hints, const std::string& fallback);
 
 /// Calls step(), and converts exceptions of HDF5 and of the file system into a RunError with a
 /// message about the file.
@@ -27,10 +33,11 @@ auto with_error_context(const std::filesystem::path& file, const ErrorHints& hin
   try {
     return step();
   } catch (const Hdf5Error& error) {
-    throw RunError(file.string() + ": " + error.what() + file_limit_note(file, error.code) + "; " +
-                   (error.hint.empty() ? hint_for(error.code, hints, hints.fallback) : error.hint));
+    throw RunError(
+        file.string() + ": " + error.what() + file_limit_note(file, error.code) + "; " +
+        (error.hint.empty() ? hint_for(file, error.code, hints, hints.fallback) : error.hint));
   } catch (const SystemError& error) {
-    const auto more = hint_for(error.code, hints, "");
+    const auto more = hint_for(file, error.code, hints, "");
     throw RunError(error.what() + (more.empty() ? "" : "; " + more));
   } catch (const std::filesystem::filesystem_error& error) {
     throw RunError(file.string() + " cannot be used: " + error.code().message());

@@ -160,6 +160,12 @@ File make_journal(const std::filesystem::path& file, std::size_t& number) {
   }
 }
 
+[[noreturn]] void throw_taken_over(const std::filesystem::path& journal) {
+  throw RunError(journal.string() +
+                 " was removed, or taken over by another process, which did not see the lock of "
+                 "this run; run again with --resume");
+}
+
 }  // namespace
 
 JournalWriter::JournalWriter(const std::filesystem::path& file, std::size_t number, FileId file_id,
@@ -217,21 +223,24 @@ void JournalWriter::flush() {
 
 void JournalWriter::commit() {
   flush();
-  const auto fenced = [&] {
-    return RunError(
-        path().string() +
-        " was taken over by another process, which did not see the lock of this run; run "
-        "again with --resume");
-  };
   try {
     file_.sync_data();
-    // A compaction renames a journal before it reads it. If the journal still has its name now, the
-    // compaction will read what was synced.
-    if (!file_.path_still_refers_here()) throw fenced();
   } catch (const SystemError& error) {
-    if (error.code == ESTALE) throw fenced();
+    if (error.code == ESTALE) throw_taken_over(path());
     throw;
   }
+  // A compaction renames a journal before it reads it. If the journal still has its name now, the
+  // compaction will read what was synced.
+  require_named();
+}
+
+void JournalWriter::require_named() const {
+  try {
+    if (file_.path_still_refers_here()) return;
+  } catch (const SystemError& error) {
+    if (error.code != ESTALE) throw;
+  }
+  throw_taken_over(path());
 }
 
 /// Calls take() with each intact record until it returns false.

@@ -56,6 +56,8 @@ class JournalWriter {
   /// survives a crash and a power loss. Throws RunError if the journal was fenced meanwhile,
   /// because then the results of the batch may be missing in the compacted file.
   void commit();
+  /// Throws RunError if path() no longer refers to the journal.
+  void require_named() const;
   /// Removes the journal, unless one with a higher number exists: a gap in the numbers would look
   /// like a lost journal. A higher number exists if another process did not see the lock of this
   /// process.

@@ -101,9 +101,8 @@ class Merge {
  private:
   [[nodiscard]] Snapshot open_as_it_is(std::uint32_t number) const {
     const auto& part = parts_[number];
-    return with_error_context(
-        part, {"free some space and merge again", "restore a copy of it, or leave it out"},
-        [&] { return Snapshot(result_path(part)); });
+    return with_error_context(part, {"merge again", "restore a copy of it, or leave it out"},
+                              [&] { return Snapshot(result_path(part)); });
   }
   /// Returns a snapshot of a file, with the rows in the order of the merged list.
   [[nodiscard]] Snapshot open(std::uint32_t number) const {
@@ -356,7 +355,7 @@ bool is_from_part(const Attributes& session) { return session.contains(origin); 
 MergeReport merge_results(const fs::path& out, const std::vector<fs::path>& parts,
                           const MergeOptions& options) {
   if (parts.empty()) throw RunError("no shard files to merge into " + out.string());
-  return with_error_context(out, {"free some space and merge again", "merge again"}, [&] {
+  return with_error_context(out, {"merge again", "merge again"}, [&] {
     const auto path = path_to_write(out);
     std::error_code absent;  // a file that does not exist is not equivalent to another one
     for (const auto& part : parts)

@@ -66,11 +66,11 @@ RepairReport repair(const fs::path& path, const WriteLock& lock, bool lock_was_t
 }  // namespace
 
 RepairReport repair_results(const fs::path& file) {
-  const ErrorHints hints{"free some space and repair it again",
+  const ErrorHints hints{"repair it again",
                          "it cannot be repaired: restore a copy of it, or solve all plans again"};
   return with_error_context(file, hints, [&] {
     const auto path = path_to_write(file);
-    if (!file_exists(path)) throw RunError(path.string() + " does not exist");
+    if (!file_exists(path)) throw_missing(path);
     const bool lock_was_there = file_exists(lock_path(path));
     const WriteLock lock(path);
     require_no_hard_links(path);

@@ -23,7 +23,7 @@ std::uint32_t room_checksum_of(const RoomResult& room) {
 File open_existing(const std::filesystem::path& path) {
   require_not_directory(path);
   auto file = open_unless_errno(ENOENT, path, O_RDONLY);
-  if (!file) throw RunError(path.string() + " does not exist");
+  if (!file) throw_missing(path);
   return std::move(*file);
 }
 
@@ -66,14 +66,25 @@ FileId new_file_id() {
   return random_number() | 1;  // never 0
 }
 
+/// Returns how messages name a setting: normally by its option.
+static std::string setting_label(std::string name) {
+  static const Attributes others{{"solver_version", "version of the solver"},
+                                 {"rooms_door", "--rooms or --door"},
+                                 {"solver_files", "files of the program"},
+                                 {"solver_deterministic", "--deterministic-solver"}};
+  if (const auto other = others.find(name); other != others.end()) return other->second;
+  std::ranges::replace(name, '_', '-');
+  return "--" + name;
+}
+
 std::string differences(const FileHeader& first, const std::string& a, const FileHeader& second,
                         const std::string& b) {
   std::string text;
   const auto compare = [&](const std::string& name, const std::string& of_first,
                            const std::string& of_second) {
     if (of_first == of_second) return;
-    text +=
-        (text.empty() ? "" : "; ") + name + ": " + a + " " + of_first + ", " + b + " " + of_second;
+    text += (text.empty() ? "" : "; ") + setting_label(name) + ": " + a + " " + of_first + ", " +
+            b + " " + of_second;
   };
   const auto value_in = [](const Attributes& values, const std::string& name) {
     const auto found = values.find(name);
@@ -84,7 +95,7 @@ std::string differences(const FileHeader& first, const std::string& a, const Fil
   for (const auto& [name, value] : all)
     compare(name, value_in(first.settings, name), value_in(second.settings, name));
   const auto word = [](bool saved) { return saved ? "saved" : "not saved"; };
-  compare("fields", word(first.save_fields), word(second.save_fields));
+  compare("save_fields", word(first.save_fields), word(second.save_fields));
   return text;
 }
 
@@ -191,6 +202,28 @@ void ResultFile::open_to_write() {
   File writable(path(), O_RDWR);
   if (!bytes_.path_still_refers_here() || !writable.path_still_refers_here()) throw_changed(path());
   bytes_ = std::move(writable);
+}
+
+bool ResultFile::write_again_if_missing() const {
+  if (file_exists(path())) return false;
+  const auto temporary = new_temporary_path(path());
+  const File copy(temporary, O_CREAT | O_EXCL | O_RDWR);
+  try {
+    copy_owner_and_mode(bytes_.info(), copy);
+    constexpr std::uint64_t bytes_at_once = 1 << 20;
+    std::vector<std::byte> some;
+    for (std::uint64_t offset = 0; offset < bytes(); offset += some.size()) {
+      some.resize(std::min(bytes_at_once, bytes() - offset));
+      read_at(offset, some);
+      copy.write_at(offset, some);
+    }
+    copy.sync();
+    rename_durably(temporary, path());
+  } catch (...) {
+    remove_file(temporary);
+    throw;
+  }
+  return true;
 }
 
 void ResultFile::write_row(const ResultRow& row) const {

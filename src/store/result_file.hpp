@@ -60,9 +60,9 @@ inline constexpr const char* journal_bytes = "journal_bytes";    ///< its size w
 [[nodiscard]] bool contains_journal(std::span<const Attributes> identities,
                                     const JournalReader& journal);
 
-/// Returns a list of the differences between the settings of two campaigns, such as "tolerance: A
-/// has 1, B 2; ..." if `a` and `b` are "A has" and "B". Returns an empty string if there is no
-/// difference.
+/// Returns a list of the differences between the settings of two campaigns, such as "--tolerance: A
+/// has 1, B 2; ..." if `a` and `b` are "A has" and "B". Settings have the names of their options.
+/// Returns an empty string if there is no difference.
 [[nodiscard]] std::string differences(const FileHeader& first, const std::string& a,
                                       const FileHeader& second, const std::string& b);
 
@@ -146,6 +146,9 @@ class ResultFile {
   [[nodiscard]] std::uint64_t bytes() const { return bytes_.size(); }
   /// Returns false if another file has this file's name now, as after a compaction.
   [[nodiscard]] bool is_named() const { return bytes_.path_still_refers_here(); }
+  /// Writes a copy of the open file to path(), and returns true. Returns false if another file has
+  /// this path. Throws SystemError.
+  [[nodiscard]] bool write_again_if_missing() const;
 
   /// Reads rows without verifying their checksums.
   void read_rows(std::size_t first, std::span<ResultRow> rows) const;

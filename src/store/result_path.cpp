@@ -58,6 +58,16 @@ void require_not_directory(const fs::path& path) {
     throw RunError(path.string() + " is a directory, not a result file; choose another name");
 }
 
+void throw_missing(const fs::path& path) {
+  const auto numbers = journal_numbers(path);
+  if (numbers.empty()) throw RunError(path.string() + " does not exist");
+  throw RunError(path.string() + " does not exist, but its journal " +
+                 journal_path(path, numbers.front()).string() +
+                 " does; journals contain results, but neither the list of plans nor the settings: "
+                 "move the file back or restore a copy of it. If it is lost, move the journals " +
+                 path.string() + ".wal* away, and solve the plans again");
+}
+
 bool has_results(const fs::path& file) {
   const auto path = result_path(file);
   return file_exists(path) || !journal_numbers(path).empty();

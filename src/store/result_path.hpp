@@ -23,6 +23,10 @@ void require_not_directory(const std::filesystem::path& path);
 /// Returns true if the file exists, or a journal of it.
 [[nodiscard]] bool has_results(const std::filesystem::path& file);
 
+/// Throws the RunError that the result file `path` does not exist. If there are journals of it, the
+/// message contains how to restore or to discard their results.
+[[noreturn]] void throw_missing(const std::filesystem::path& path);
+
 /// Throws RunError if a file of this name exists and must not be replaced, because wallheat did not
 /// write it as a result file.
 void require_own_results(const std::filesystem::path& file);

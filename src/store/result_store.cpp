@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 #include <utility>
 
+#include "core/text.hpp"
 #include "io/deflate.hpp"
 #include "io/files.hpp"
 #include "store/error_context.hpp"
@@ -20,10 +23,9 @@ using namespace store;
 
 namespace {
 
-const ErrorHints to_resume{"free some space and run again with --resume",
-                           "run again with --resume"};
-const ErrorHints to_create{to_resume.if_full, "check that the directory is writable"};
-const ErrorHints read_only{to_resume.if_full,
+const ErrorHints to_resume{"run again with --resume", "run again with --resume"};
+const ErrorHints to_create{to_resume.again, "check that the directory is writable"};
+const ErrorHints read_only{to_resume.again,
                            "restore a copy of it, or start again with --overwrite"};
 
 /// Returns the ID of a plan as rows store it. An ID that is too long is truncated, and a checksum
@@ -59,12 +61,7 @@ void require_free(const fs::path& path, bool overwrite) {
   if (!overwrite && exists)
     throw RunError(path.string() +
                    " already exists; use --resume to continue it or --overwrite to replace it");
-  if (!overwrite && has_results(path))
-    throw RunError(
-        path.string() + " does not exist, but " +
-        journal_path(path, journal_numbers(path).front()).string() +
-        " contains results of it; restore the file, or remove the journal if its results are "
-        "not needed");
+  if (!overwrite && has_results(path)) throw_missing(path);
   require_wallheat_file(path);
 }
 
@@ -77,6 +74,18 @@ bool has_no_solved_plan(const Snapshot& snapshot) {
   return !is_any_solved && snapshot.damage().messages.empty();
 }
 
+/// Returns the names of the files of a program that have changed or are new, from two values of the
+/// setting solver_files, which contains the name and the hash of each file; "--solver-command" if
+/// there are none.
+std::string changed_parts(const std::string& before, const std::string& after) {
+  std::string names;
+  std::istringstream entries(after);
+  for (std::string entry; std::getline(entries >> std::ws, entry, ',');)
+    if (before.find(entry) == std::string::npos)
+      names += (names.empty() ? "" : ", ") + entry.substr(0, entry.rfind(' '));
+  return names.empty() ? "--solver-command" : names;
+}
+
 /// Takes a snapshot of an existing file, with the rows in the order of the given plans, and adds
 /// messages about damage to `warnings`. Returns nullopt, and adds a warning, if the file has other
 /// settings but no solved plan: then a new file replaces it. A run whose program could not start
@@ -87,18 +96,30 @@ std::optional<Snapshot> snapshot_to_resume(const fs::path& path, const ResultFil
   if (!file_exists(path) && has_results(path)) require_free(path, false);
   return with_error_context(path, read_only, [&]() -> std::optional<Snapshot> {
     Snapshot snapshot(path);
+    const FileHeader& header = snapshot.header();
     FileHeader wanted{.settings = plan.settings, .save_fields = plan.save_fields};
-    for (const std::string& name : plan.accepted_settings)
-      if (const auto found = snapshot.header().settings.find(name);
-          found != snapshot.header().settings.end())
-        wanted.settings[name] = found->second;
-    const auto found = differences(snapshot.header(), "in the file", wanted, "in this run");
+    const auto find_differences = [&](const std::vector<std::string>& accepted) {
+      for (const std::string& name : accepted) {
+        wanted.settings.erase(name);
+        if (const auto known = header.settings.find(name); known != header.settings.end())
+          wanted.settings.insert(*known);
+      }
+      return differences(header, "in the file", wanted, "in this run");
+    };
+    const auto found = find_differences(plan.accepted_settings);
     if (!found.empty() && has_no_solved_plan(snapshot)) {
       warnings.push_back(
           path.string() +
           " contains no solved plan; replacing its settings by those of this run: " + found);
       return std::nullopt;
     }
+    if (!found.empty() && !plan.program_settings.empty() &&
+        find_differences(plan.program_settings).empty())
+      throw RunError(
+          "the program has changed since " + path.string() + " was written (" +
+          changed_parts(header.settings.at("solver_files"), plan.settings.at("solver_files")) +
+          "); add --allow-changed-solver to continue with results of both programs, or "
+          "solve all plans again with --overwrite");
     if (!found.empty())
       throw RunError(path.string() + " was written with other settings: " + found +
                      "; use the settings of the file, or choose another file with --out");
@@ -315,6 +336,37 @@ void ResultStore::store(std::span<const PlanResult> results) {
   });
 }
 
+void ResultStore::require_named() {
+  if (!journal_) return;
+  try {
+    if (file_->is_named()) return;
+    (void)stat_if_exists(path());
+  } catch (const SystemError& error) {
+    if (error.code != ESTALE) return;  // a file system that does not respond has lost nothing
+  }
+  poisoned_ = true;
+  journal_->require_named();  // throws if another process has compacted the file
+  const std::string journal = journal_->path().string();
+  const std::string kept =
+      count_text(stored_, "result") + " of this session " + (stored_ == 1 ? "is" : "are");
+  std::string reason;
+  try {
+    if (file_->write_again_if_missing())
+      throw RunError(
+          path().string() +
+          " was removed or moved during the run, so it was written again from the open file; "
+          "nothing is lost: " +
+          kept + " in " + journal +
+          "; run again with --resume, or with --overwrite to discard all results");
+  } catch (const SystemError& error) {
+    reason = std::string(" (") + error.what() + ")";
+  }
+  throw RunError(path().string() + " was removed or replaced during the run" + reason + "; " +
+                 kept + " in " + journal +
+                 "; move the file back or restore a copy of it, then run again with --resume: the "
+                 "journal alone contains neither the list of plans nor the settings");
+}
+
 void ResultStore::end_session(const Attributes& end, bool finished) {
   if (!finished && stored_ == 0) return remove_all();
   journal_->add_end(store::truncate_at_nul(end));
@@ -325,6 +377,7 @@ ResultStore::CloseReport ResultStore::close(const Attributes& end, bool finished
                                             const StopPredicate& stop) {
   return write([&] {
     if (finished && !journal_ && !existing_) (void)begin_session();
+    require_named();
     if (journal_) end_session(end, finished);
     const bool has_journals = journal_ || (existing_ && existing_->journals() > 0);
     const bool must_compact = finished && (has_journals || (existing_ && existing_->is_arranged()));

@@ -30,6 +30,9 @@ struct ResultFileSpec {
   bool save_fields = false;
   /// Settings whose value in an existing file is accepted, whatever it is.
   std::vector<std::string> accepted_settings{};
+  /// Settings that identify the program of a solver command; empty for other solvers. If only they
+  /// differ from those of an existing file, the error message names the files of the program.
+  std::vector<std::string> program_settings{};
 };
 
 /// Returns name and version of the HDF5 library, for provenance.
@@ -107,6 +110,10 @@ class ResultStore {
   /// power loss. A result replaces an earlier result of its row; but a failure does not replace a
   /// solved result of another session.
   void store(std::span<const PlanResult> results);
+  /// Throws RunError if the file was removed, moved or replaced meanwhile: its journals alone are
+  /// of no use, so the results of a long run would otherwise get lost. If no file has its name, it
+  /// is first written again.
+  void require_named();
 
   /// Returns the predicted time that close() takes for the compaction, in s: from the current size,
   /// at the rate at which this session wrote the file, or at 100 MB/s if it did not. Thread-safe.

@@ -214,6 +214,30 @@ TEST_F(StatusCommandTest, RewritesPageUntilFileIsClosed) {
     EXPECT_THAT(entry.path().string(), Not(HasSubstr(".new-")));
 }
 
+TEST_F(StatusCommandTest, CountsFailedPlanAsPendingWhileResumeRetriesIt) {
+  for (const bool is_finished : {false, true}) {
+    BegunStore results(file_, {"a", "b", "c"},
+                       {{"started_utc", started}, {"max_attempts", "3"}, {"shard", ""}});
+    std::vector<PlanResult> rows(3);
+    for (std::uint32_t index = 0; index < rows.size(); ++index) {
+      rows[index].index = index;
+      rows[index].id = std::string(1, static_cast<char>('a' + index));
+      rows[index].status = index == 0 ? PlanStatus::converged : PlanStatus::failed;
+      rows[index].attempts = 3;
+    }
+    rows[1].failures = 1;
+    rows[2].failures = 3;
+    results.store(rows);
+    results.close({{"end", is_finished ? "finished" : "stopped early"}}, is_finished);
+    const int pending = is_finished ? 0 : 1;
+    EXPECT_EQ(plans(), (std::vector{1, 2 - pending, pending, 0}));
+    expect_output(is_finished ? 3 : 75, testing::_, {"--metrics", directory_ / "m.prom"});
+    EXPECT_THAT(read("m.prom"), testing::ContainsRegex("wallheat_plans_pending.* " +
+                                                       std::to_string(pending) + "\n"));
+    std::filesystem::remove(directory_ / "m.prom");
+  }
+}
+
 /// A strict parser of Prometheus' text exposition format. Returns the value of each series.
 std::map<std::string, double> parse_metrics(const std::string& text) {
   const std::regex help("# HELP ([a-z_]+) [^\\\\]+");

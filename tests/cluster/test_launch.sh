@@ -285,7 +285,7 @@ cat events > /dev/null &
 check "a run with a slow start is not stopped" ends_with 0
 "${real[@]}" --data plans --out slow.h5 --resume > log 2>&1
 check "a run without pending plans ends with 0" same 0 $?
-expect_error "a resume with other settings, after a successful run" 1 "wallheat|slow.h5|fields" \
+expect_error "a resume with other settings, after a successful run" 1 "wallheat|slow.h5|--save-fields" \
   "${real[@]}" --data plans --out slow.h5 --resume --save-fields
 # Open MPI leaks memory if a run fails.
 expect_error "a run that fails" 1 "wallheat|--data|nothing" env ASAN_OPTIONS=detect_leaks=0 "${real[@]}" --data nothing --out failed.h5

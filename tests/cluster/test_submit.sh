@@ -204,6 +204,18 @@ for line in "cores_per_node=0 --cores|cores_per_node|'0'" "time_limit=0m --time|
 done
 submit --site none.sh --scheduler slurm --dry-run "${plans[@]}"
 check "a missing site file is an error" same 1 $?
+for line in 'slurm_options="--a --b"' 'slurm_options=--a --b' 'lsf_gpu_option=' 'wallheat=/opt/wallheat' 'module-of-no-site' '"' 'exit 3'; do
+  { cat site.sh; echo "$line"; } > odd-site.sh
+  expect_error "a site file with $line" 1 "submit.sh|odd-site.sh" "$root/jobs/submit.sh" --scheduler slurm --site odd-site.sh --dry-run "${plans[@]}"
+done
+echo 'slurm_option=(--a) merge_tim_limit=2h' > odd-site.sh
+dry slurm --site odd-site.sh
+check "unknown variables of a site file are reported" mentions "$messages" warning odd-site.sh slurm_option merge_tim_limit
+dry slurm --site merge.sh
+check "a good site file causes no warning" not mentions "$messages" warning
+echo 'setup="echo no such module >&2; false"' > odd-site.sh
+dry slurm --site odd-site.sh
+check "a setup that fails is reported" mentions "$messages" warning setup "status 1" "no such module"
 for limit in 1m=6 20:00=120 19m=114 0:20=2 0:20:00=120 1d08h09m=120 45s=4; do
   dry slurm --time "${limit%=*}"
   has "--signal=B:USR1@${limit#*=} "
@@ -243,6 +255,11 @@ check "stdout has the job ID, the log and the command that shows progress" menti
 submit --site own.sh --dry-run -- --data plans --out r.h5
 check "a dry run has the same warning" mentions "$messages" warning core "wallheat run"
 check "a dry run does not report that it submits" not mentions "$messages" submitting
+submit --site own.sh --dry-run -- --data no-plans --out r.h5
+check "a dry run reports that the job would not be submitted" mentions "$messages" no-plans "not be submitted"
+check "a dry run of it ends with 0" same 0 $?
+"$wallheat" submit --site own.sh --dry-run -- --data plans --out r.h5 2> "$messages" | true
+check "a dry run does not report a closed pipe" not mentions "$messages" "Broken pipe"
 submitted 0 "submit.sh|shard 1/4|wallheat run" 2 --array 4 -- --data plans --out r.h5
 check "stdout has the logs of the array" mentions "$job" "$PWD/wallheat-7_K.out"
 submitted 2 "wallheat|--out" 0 -- --data plans

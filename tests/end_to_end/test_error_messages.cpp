@@ -45,6 +45,7 @@ TEST_F(ErrorMessagesTest, NamesInvalidArgument) {
       {2, "completion tcsh", {"bash", "zsh", "fish", "tcsh"}},
       {2, "bench --solver steady", {"--solver", "--solvers", "jacobi"}},
       {2, "bench --plot b.svg", {"--plot", "--device gpu", "--solvers"}},
+      {1, "queue --sacct /dev/null", {"listing"}},
       {2, "scaling", {"--replay", "--times"}},
       {2, "scaling --times 2=140", {"--times", "1=SECONDS"}},
       {2, "scaling --times 1=212,2=fast", {"--times", "SLOTS=SECONDS", "2=fast"}},
@@ -167,7 +168,7 @@ TEST_F(ErrorMessagesTest, NamesDataMissingFromResultFile) {
       {1, "merge r.h5 part.h5 --out x.h5", {path("part.h5")}},
       {1,
        "run --data plans --out r.h5 --resume --save-fields",
-       {path("r.h5"), "rooms_door", "auto", "none"}},
+       {path("r.h5"), "--rooms", "auto", "none"}},
   });
 }
 

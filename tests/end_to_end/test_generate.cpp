@@ -357,6 +357,21 @@ TEST_F(DrawnFlatTest, ReportsRecordedDoorWidth) {
       EXPECT_NEAR(json["door_m"].get<double>(), cells * 0.05, 1e-12) << command;
     }
   }
+  // The width of a cell is that of the run, or of the drawing; it is not a setting of the file.
+  const auto area = [&](const std::string& more = "") {
+    const auto json = Json::parse(shell("wallheat list r.h5 --rooms --json" + more).out);
+    return json["rooms"][0].value("area_m2", 0.0);
+  };
+  const double of_run = area();
+  EXPECT_NEAR(of_run, area(" --cell-size 0.05"), 1e-9);
+  EXPECT_NEAR(Json::parse(shell("wallheat summary r.h5 --json").out)["door_m"].get<double>(), 0.15,
+              1e-12);
+  shell("wallheat run --data drawn --out r.h5 --resume --rooms --cell-size 0.1");
+  EXPECT_NEAR(area(), of_run, 1e-9) << "the resume had nothing to solve";
+  shell("wallheat run --data drawn --out r.h5 --overwrite --rooms");
+  EXPECT_NEAR(area(), of_run, 1e-9);
+  shell("mv drawn/flat_drawing.json .; wallheat run --data drawn --out r.h5 --overwrite --rooms");
+  EXPECT_EQ(area(), 0);
   // Plans of different sizes have different widths.
   shell(
       "wallheat generate --out other --size 128 --count 1; cp other/*.npy drawn; rm "

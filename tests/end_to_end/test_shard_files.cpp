@@ -47,6 +47,9 @@ TEST_F(ShardFilesTest, MergesIntoCompleteFileAfterJobArray) {
       "for task in 5 6 7; do "
       "SLURM_ARRAY_TASK_ID=$task wallheat run --data plans --out r.h5 || exit; done; "
       "wallheat merge --out all.h5 r.part-*-of-3.h5");
+  for (const char* command : {"list r.h5", "summary r.h5", "export r.h5"})
+    expect_error(command, 1,
+                 {"r.h5 does not exist", "3 shard files", "wallheat merge --out r.h5 r.part-*.h5"});
   EXPECT_EQ(csv("all.h5"), csv("whole.h5"));
   const Finished status = shell("wallheat status all.h5");
   EXPECT_THAT(lines_of(status.out),

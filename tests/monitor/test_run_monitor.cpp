@@ -126,6 +126,16 @@ TEST_F(RunMonitorTest, CountsAbortedPlansAsBusyTime) {
   EXPECT_THAT(log_.lines(), Contains(Mentions(fmt::format("busy {:.0f} %", 100 * 2 / slots))));
 }
 
+TEST_F(RunMonitorTest, RecordsTimeSinceStartOfPlan) {
+  begin_with_two();
+  emit({.kind = Event::Kind::started,
+        .worker = std::make_shared<WorkerInfo>(cpu_),
+        .seconds = 0.75});
+  monitor_->finish("run_finished");
+  ASSERT_EQ(events("start").size(), 1U);
+  EXPECT_EQ(events("start").front()["seconds"], 0.75);
+}
+
 TEST_F(RunMonitorTest, RecordsUsageOfEachGpu) {
   begin_with_two();
   const std::vector<PlanProgress> busy{{.plan = {}}};

@@ -89,6 +89,17 @@ TEST(Coordinator, NamesLastWorkerOfLostPlan) {
   EXPECT_EQ(run.last(Kind::finished).worker->rank, 1) << "the result of a lost worker is stored";
 }
 
+TEST(Coordinator, ReportsHowLongAgoPlanWasStarted) {
+  WorkerReport progress;
+  progress.running.push_back({.plan = QueueIndex{0}, .seconds = 0.75});
+  for (const WorkerReport& first_report : {progress, solved(0, 0.75)}) {
+    Script run({{}}, 1);
+    run.report(1, ready("n1"));
+    run.report(1, first_report);
+    EXPECT_EQ(run.last(Kind::started).seconds, 0.75);
+  }
+}
+
 TEST(Coordinator, ReportsReasonWhenNoWorkersRemain) {
   Script run({{}}, 2);
   run.report(1, {});

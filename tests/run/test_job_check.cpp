@@ -60,6 +60,26 @@ TEST_F(JobCheckTest, RejectsGpusThatAreNotUsed) {
                 ElementsAre(Mentions({"--gpus 2", std::string(name) + " " + value})));
 }
 
+TEST_F(JobCheckTest, RequiresDeviceGpuForSolverCommandWithGpus) {
+  const Words command{"--solver-command", "sh -c 'exit 1'"};
+  EXPECT_THAT(problems(check(with_gpus_, "job:gpus=2,workers=2", command)),
+              ElementsAre(AllOf(Mentions({"--gpus 2", "--device gpu"}), Not(Mentions("cpu")))));
+}
+
+TEST_F(JobCheckTest, OnlyWarnsAboutProgramThatCannotStartOnThisHost) {
+  const Words command{"--solver-command", "a-program-that-only-the-nodes-have"};
+  const Json found = check(bare_, "job", command);
+  EXPECT_THAT(problems(found), IsEmpty());
+  EXPECT_THAT(found.at("warnings").dump(), Mentions("a-program-that-only-the-nodes-have"));
+  EXPECT_THAT(found.at("facts").dump(), Mentions({"--first 3", "--solver-memory"}));
+  EXPECT_THAT(problems(check(bare_, "here", command)), Not(IsEmpty()));
+}
+
+TEST_F(JobCheckTest, NamesNoGpusForProgramWithoutCuda) {
+  EXPECT_THAT(check(bare_, "job").at("facts").at("device").dump(),
+              AllOf(Mentions("CUDA"), Not(HasSubstr("GPUs of"))));
+}
+
 TEST_F(JobCheckTest, RejectsGpusForProgramWithoutCuda) {
   EXPECT_THAT(problems(check(bare_, "job:gpus=2,workers=2")),
               ElementsAre(Mentions({"--gpus 2", "CUDA"})));

@@ -311,11 +311,11 @@ def field(*change):
                 self.run_command(mistake, "--overwrite", status=1)
                 command = self.program()
                 options = ("run", "--data", "plans", "--out", "out.h5", "--solver-command", command, "--tolerance", "0.001")
-                self.expect_facts(["solver_command"], "".join(self.wallheat(*options, "--resume", "--check")))
+                self.expect_facts(["--solver-command"], "".join(self.wallheat(*options, "--resume", "--check")))
                 _, log = self.run_command(command, "--tolerance", "0.001", "--resume")
-                self.expect_facts(["out.h5", "solver_command", mistake, "tolerance"], log)
+                self.expect_facts(["out.h5", "--solver-command", mistake, "--tolerance"], log)
                 self.assertEqual({row["status"] for row in self.rows().values()}, {"converged"})
-                self.expect_facts(["solver_command"], self.run_command(mistake, "--resume", status=1)[1])
+                self.expect_facts(["--solver-command"], self.run_command(mistake, "--resume", status=1)[1])
 
     def test_stops_when_the_first_plans_fail_for_the_same_reason(self):
         command = self.program()
@@ -352,9 +352,11 @@ def field(*change):
         self.run_command(command, *options)
         self.run_command(command, *options)
         (self.folder / "lib.py").write_text("walls = 2", encoding="utf-8")
-        self.expect_facts(["solver_files", "lib.py"], self.run_command(command, *options, status=1)[1])
+        facts = ["has changed", "(lib.py)", "--allow-changed-solver", "--overwrite"]
+        self.expect_facts(facts, self.run_command(command, *options, status=1)[1])
         self.run_command(command, *options, "--allow-changed-solver")
-        self.expect_facts(["solver_command"], self.run_command(command + " --fast", *options, status=1)[1])
+        (self.folder / "lib.py").write_text("walls = 1", encoding="utf-8")
+        self.expect_facts(["has changed", "--solver-command"], self.run_command(command + " --fast", *options, status=1)[1])
         self.expect_facts(["solver"], self.wallheat("run", "--data", "plans", "--out", "out.h5", "--resume", status=1)[1])
 
     def test_verifies_only_with_a_command_of_the_user(self):
@@ -422,7 +424,7 @@ def field(*change):
 
     def test_check_predicts_no_time_of_a_program(self):
         out, _ = self.wallheat("run", "--data", "plans", "--out", "out.h5", "--solver-command", self.program(), "--check=job")
-        self.assertNotIn("work ", out)
+        self.expect_facts(["work", "unknown", "--solver-memory"], out)
         self.assertNotIn("not worth a job", out)
         self.assertIn("ready", out)
 

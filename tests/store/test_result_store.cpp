@@ -184,6 +184,57 @@ TEST_F(ResultStoreTest, RejectsFileWithHardLinks) {
   expect_contents(file, plan, 2);
 }
 
+TEST_F(ResultStoreTest, WritesFileAgainThatIsRemovedOrMovedDuringSession) {
+  const auto plan = make_plan(6);
+  for (const bool is_moved : {false, true}) {
+    std::filesystem::remove(file);
+    make_closed(plan, 2);
+    std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+    {
+      ResultStore store({file, OpenMode::resume}, plan, {});
+      store.store(make_results(plan, 2, 4));
+      store.require_named();
+      if (is_moved)
+        std::filesystem::rename(file, directory / "moved");
+      else
+        std::filesystem::remove(file);
+      EXPECT_THAT(
+          error_message([&] { store.require_named(); }),
+          Mentions({file.string(), "removed", "2 results", file.string() + ".wal1", "--resume"}));
+      EXPECT_THAT(error_message([&] { store.close({}); }), Mentions(file.string()));
+    }
+    expect_contents(file, plan, 4);
+    EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms::owner_all);
+    (void)repair_results(file);
+    expect_contents(file, plan, 4);
+  }
+}
+
+TEST_F(ResultStoreTest, ReportsFileThatIsReplacedDuringSession) {
+  const auto plan = make_plan(3);
+  {
+    ResultStore store({file, OpenMode::create}, plan, {});
+    store.store(make_results(plan, 0, 1));
+    std::filesystem::rename(file, directory / "moved");
+    std::ofstream(file) << "another file";
+    EXPECT_THAT(error_message([&] { store.close({}, false); }),
+                Mentions({file.string(), "1 result", file.string() + ".wal0", "--resume"}));
+  }
+  EXPECT_EQ(read_bytes(file), "another file");
+  std::filesystem::rename(directory / "moved", file);
+  expect_contents(file, plan, 1);
+}
+
+TEST_F(ResultStoreTest, ExplainsJournalWithoutFile) {
+  const auto plan = make_plan(3);
+  make_killed(plan, 1);
+  std::filesystem::remove(file);
+  for (const std::string& message : {error_message([&] { const ResultReader reader(file); }),
+                                     error_message([&] { (void)repair_results(file); }),
+                                     error_message_of_opening(file, OpenMode::create, plan)})
+    EXPECT_THAT(message, Mentions({file.string(), "does not exist", file.string() + ".wal0"}));
+}
+
 TEST_F(ResultStoreTest, ReplacesResultByFailureOnlyWithinOneSession) {
   const auto plan = make_plan(3, {{6, 7}});
   const auto failed = failure(plan, 1, "two devices gave different answers");
