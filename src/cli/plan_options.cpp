@@ -269,7 +269,7 @@ void declare_cell_size(Options& options, double& metres, CellSizeUse use,
     if (options.was_given("cell-size")) return;
     const std::string door = options.shared_values()["door"];
     const bool is_required = door.ends_with('m');
-    if (use == CellSizeUse::rooms && !is_required && !options.was_given("rooms")) return;
+    if (use == CellSizeUse::rooms && !is_required) return;
     const CommonCellSize common = recorded_cell_size(data, requested);
     if (is_required && !common.difference.empty())
       throw UsageError(

@@ -54,7 +54,7 @@ void declare_cell_size(Options& options, double& metres);
 /// Use of the width of a cell by a command that solves plans.
 enum class CellSizeUse {
   areas_and_doors,
-  rooms  ///< drawing records are read only with --rooms, or if --door is in metres
+  rooms  ///< drawing records, which each rank would read, are read only if --door is in metres
 };
 /// Declares --cell-size for a command that also has --door. The default is the width in the drawing
 /// records of the plans of `data`, if all have the same one. Otherwise a --door in metres is a

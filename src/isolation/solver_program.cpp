@@ -34,17 +34,18 @@ bool belongs_to_this_build(const FileDescriptor& file) {
 
 }  // namespace
 
-SolverProgram find_solver_program() {
+SolverProgram find_solver_program(bool may_warn) {
   std::error_code error;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   const std::string name = folder / "wallheat-solver-process";
   auto file = std::make_shared<const FileDescriptor>(::open(name.c_str(), O_RDONLY | O_CLOEXEC));
   if (error || file->get() < 0) return {};
   if (!belongs_to_this_build(*file)) {
-    print_error(
-        "wallheat: warning: {} belongs to another build of wallheat and is not used; install both "
-        "programs together",
-        escape_control_chars(name));
+    if (may_warn)
+      print_error(
+          "wallheat: warning: {} belongs to another build of wallheat and is not used; install "
+          "both programs together",
+          escape_control_chars(name));
     return {};
   }
   return {"/proc/self/fd/" + std::to_string(file->get()), {"solver-process"}, std::move(file)};

@@ -31,10 +31,11 @@ struct SolverProgram {
 
 /// Returns the program wallheat-solver-process in the folder of this program, which starts in less
 /// than half the time because it does not load MPI, HDF5 and Boost. Returns this program itself if
-/// that file does not exist, because only this program was copied; also, with a warning, if the
-/// file belongs to another build, whose results could differ. The file stays open, so that an
-/// update of wallheat during a run does not change the program of later solver processes.
-[[nodiscard]] SolverProgram find_solver_program();
+/// that file does not exist, because only this program was copied; also if the file belongs to
+/// another build, whose results could differ: then it prints a warning, unless `may_warn` is false.
+/// The file stays open, so that an update of wallheat during a run does not change the program of
+/// later solver processes.
+[[nodiscard]] SolverProgram find_solver_program(bool may_warn);
 
 /// A message from the solver process with number `process`, or its end.
 struct ProcessEvent {

@@ -65,27 +65,16 @@ RunState state_of(bool closed_well, const ShardFileStatus& part) {
 
 void count_plans(ShardFileStatus& part, const ResultReader& reader) {
   PlanCounts& plans = part.plans;
-  std::size_t without_result = 0;
-  const auto set_retried = [&](std::size_t failures) {
-    plans.failed = part.failures.size() - failures;
-    plans.pending = without_result + failures;
-  };
   reader.for_each_row([&](const PlanResult& row) {
     ++part.header;
     if (!part.shard.contains(row.index)) return;
     plans.solved += is_solved(row.status) ? 1 : 0;
-    without_result += row.status == PlanStatus::pending ? 1 : 0;
+    plans.pending += row.status == PlanStatus::pending ? 1 : 0;
     if (row.status == PlanStatus::failed) part.failures.push_back(row);
     const bool is_of_session = row.session + 1 == reader.sessions().size();
     part.session_plans += is_of_session && row.status != PlanStatus::pending ? 1 : 0;
   });
-  // A run that has finished has given up all failed plans. After any other end, --resume retries
-  // those with attempts left.
-  const double max_attempts = text_in(part.session, "end", "") == end_finished
-                                  ? 0
-                                  : number_in(part.session, "max_attempts");
-  const auto is_retried = [&](const PlanResult& row) { return row.failures < max_attempts; };
-  set_retried(static_cast<std::size_t>(std::ranges::count_if(part.failures, is_retried)));
+  plans.failed = part.failures.size();
   if (const double seconds = number_in(part.session, "seconds");
       part.state == RunState::closed && seconds > 0)
     plans.plans_per_s = number_in(part.session, "solved") / seconds;
@@ -96,8 +85,8 @@ void count_plans(ShardFileStatus& part, const ResultReader& reader) {
   plans.seconds_left = run.seconds_left;
   // Only the run knows which failed plans of earlier sessions it retries.
   const std::size_t others = run.restored + run.solved + run.left;
-  const std::size_t given_up = run.total - std::min(run.total, others);
-  set_retried(part.failures.size() - std::min(part.failures.size(), given_up));
+  plans.failed = std::min(plans.failed, run.total - std::min(run.total, others));
+  plans.pending += part.failures.size() - plans.failed;
   plans.running = std::min(run.running, plans.pending);
 }
 

@@ -48,7 +48,7 @@ enum class RunState {
 struct PlanCounts {
   std::size_t solved = 0;
   std::size_t failed = 0;
-  std::size_t pending = 0;  ///< includes plans in progress, and failed plans that a resume retries
+  std::size_t pending = 0;  ///< includes plans in progress, and failed plans that will be retried
   std::size_t running = 0;
   /// Throughput of a run in progress; otherwise of the last run, if it ended.
   std::optional<double> plans_per_s;

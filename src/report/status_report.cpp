@@ -207,6 +207,20 @@ Table table_of_reasons(const FileStatus& status) {
   return table;
 }
 
+/// Returns a note on failed plans that a resume retries. A run that has finished has given up all
+/// failed plans; any other run leaves plans with attempts left.
+std::string retried_text(const FileStatus& status) {
+  std::int64_t retried = 0;
+  for (const ShardFileStatus& part : status.parts) {
+    if (part.run || text_in(part.session, "end", "") == end_finished) continue;
+    const double max_attempts = number_in(part.session, "max_attempts");
+    retried += std::ranges::count_if(part.failures, [&](const PlanResult& row) {
+      return static_cast<double>(row.failures) < max_attempts;
+    });
+  }
+  return retried == 0 ? "" : fmt::format(", {} of which --resume retries", retried);
+}
+
 void add_facts(Report& report, const FileStatus& status, const Json& json) {
   const ShardFileStatus& first = status.parts.front();
   const PlanCounts& plans = status.plans;
@@ -221,7 +235,7 @@ void add_facts(Report& report, const FileStatus& status, const Json& json) {
   fact("total", "plans", {},
        !is_array && first.shard.count > 1 ? " in shard " + first.shard.text() : "");
   fact("solved", "  solved");
-  fact("failed", "  failed");
+  fact("failed", "  failed", {}, retried_text(status));
   fact("pending", "  pending", {}, running_text(plans));
   fact("running", "");
   fact("solver", "solver");

@@ -93,9 +93,13 @@ std::string no_progress_reason(RunEnd end, const RunProgress& progress, const Pl
   const std::vector<Event>& abandoned = progress.aborted();
   const bool out_of_time = end == RunEnd::out_of_time;
   if (abandoned.empty())
-    return fmt::format("no plan was started before {}; {}",
-                       out_of_time ? "the time limit was reached" : "a stop was requested",
-                       more_time_hint);
+    return fmt::format(
+        "no plan was started before {}; {}{}",
+        out_of_time ? "the time limit was reached" : "a stop was requested",
+        options.solve.solver.kind == SolverKind::command
+            ? "check that the program of --solver-command sends {\"ready\": true} at its start, or "
+            : "",
+        more_time_hint);
   const bool was_tried_enough = std::ranges::all_of(
       abandoned, [&](const Event& plan) { return plan.attempts >= options.max_attempts; });
   if (!out_of_time && !was_tried_enough) return {};

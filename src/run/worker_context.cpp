@@ -174,7 +174,10 @@ WorkerContext worker_context(const RunOptions& options, const Timeouts& timeouts
     return open_devices(options, machines, mine);
   };
   context.interrupted = stop_requested;
-  context.program = find_solver_program();
+  const auto is_on_host = [&](const Machine& other) { return other.host == context.host; };
+  const bool is_first_of_host = std::none_of(
+      machines.begin(), machines.begin() + static_cast<std::ptrdiff_t>(mine), is_on_host);
+  context.program = find_solver_program(is_first_of_host);
   context.heartbeat_interval_s = timeouts.heartbeat_interval_s();
   context.heartbeat_timeout_s = timeouts.rank0_timeout_s();
   return context;

@@ -368,7 +368,7 @@ TEST_F(DrawnFlatTest, ReportsRecordedDoorWidth) {
               1e-12);
   shell("wallheat run --data drawn --out r.h5 --resume --rooms --cell-size 0.1");
   EXPECT_NEAR(area(), of_run, 1e-9) << "the resume had nothing to solve";
-  shell("wallheat run --data drawn --out r.h5 --overwrite --rooms");
+  shell("wallheat run --data drawn --out r.h5 --overwrite --rooms --door 0.15m");
   EXPECT_NEAR(area(), of_run, 1e-9);
   shell("mv drawn/flat_drawing.json .; wallheat run --data drawn --out r.h5 --overwrite --rooms");
   EXPECT_EQ(area(), 0);

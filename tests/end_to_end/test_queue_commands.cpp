@@ -129,7 +129,7 @@ TEST_F(QueueCommandsTest, RejectsInvalidListings) {
   write("a.txt", job("p", 1, 10) + "12|13\n");
   write("l.txt", "JOBID|QUEUE\n");
   expect_error("queue --sacct a.txt", 1, {"a.txt", "line 2", "2 fields", "14"});
-  expect_error("queue --sacct - < /dev/null", 1, {"listing", "--days"});
+  expect_error("queue --sacct - < /dev/null", 1, {"listing", "no jobs"});
   expect_error("queue --sacct a.txt --cpu-hours 4,1", 2, {"--cpu-hours", "'4,1'"});
   expect_error("queue --lsf l.txt", 1, {"l.txt", "line 1", "JOBINDEX"});
   EXPECT_THAT(shell("mkdir bin; ln -s \"$program\" bin/wallheat; PATH=bin wallheat queue", 1).err,
