@@ -1,5 +1,5 @@
 # Writes the C++ source OUTPUT, which defines wallheat::source_commit: the commit of the folder SOURCE, with the suffix -dirty
-# if tracked files were modified; an empty string without git, or if SOURCE is not a work tree of its own, as in an archive.
+# if tracked files were modified; an empty string without git, or if SOURCE is not a separate work tree, as in an archive.
 # Each build runs this script. It does not touch OUTPUT if the commit is the same, so that nothing is compiled again.
 cmake_minimum_required(VERSION 3.22)
 find_program(GIT git)

@@ -19,8 +19,8 @@ namespace wallheat::npy {
 /// Returns an array of float64, float32 or integers, in C or Fortran order, as float64. Each
 /// integer must be representable as float64.
 [[nodiscard]] Grid<double> read_float(const NamedBytes& file);
-/// The same for an open file, which is called `name` in messages. Reads float64 in C order without
-/// a copy.
+/// Reads an open file in the same way, which is called `name` in messages. Reads float64 in C order
+/// without a copy.
 [[nodiscard]] Grid<double> read_float(const std::string& name, const InputFile& file);
 
 /// Returns a mask of 0 and 1. In bool and uint8, every value other than 0 becomes 1; numbers of

@@ -369,8 +369,8 @@ void CommandProcess::read_output() {
     constexpr int max_exit_ms = std::chrono::milliseconds(max_supervisor_exit_time).count();
     const int ready = ::poll(files.data(), files.size(), has_closed_replies ? max_exit_ms : -1);
     has_ended = files[program_end].revents != 0;
-    // What the program prints before it replies is logged before the reply is passed on, so with
-    // the ID of its plan: streams with replies are read first, and passed on last.
+    // Output that the program prints before it replies is logged before the reply is passed on, so
+    // with the ID of its plan: streams with replies are read first, and passed on last.
     for (const std::size_t stream : {program_replies, program_stdout, program_stderr}) {
       const ssize_t count = ::read(pipes_.at(stream).get(), buffer.data(), buffer.size());
       if (count == 0) pipes_.at(stream) = FileDescriptor();

@@ -81,7 +81,7 @@ class CommandProcess {
   CommandProcess(const CommandProcess&) = delete;
   CommandProcess& operator=(const CommandProcess&) = delete;
 
-  /// Sends a request for the plan `id`, to which the output belongs from now on. Does not fail if
+  /// Sends a request for the plan `id`, to which all later output belongs. Does not fail if
   /// the program has ended; receive() reports that. Throws BrokenProgram if a reply is waiting,
   /// because it would be taken for the reply to this request.
   void send(const std::string& id, const std::string& line);
