@@ -83,6 +83,8 @@ struct CommonCellSize {
 /// Reads the drawing records up to the first plan without a width, or with another one.
 CommonCellSize recorded_cell_size(const std::filesystem::path& data,
                                   const std::function<PlanIds()>& requested) {
+  // Throws if there is no such directory or archive.
+  (void)open_plan_source(data, ListingMode::lazy);
   const PlanIds plans = requested();
   std::optional<double> common;
   for (const std::string_view each : plans.ids) {

@@ -161,7 +161,7 @@ Report solution_report(const PlanResult& result, const SolverOptions& solver,
   const auto name = [&](const std::string& text) { return is_empty ? "" : text; };
   Report report{"plan " + result.id};
   report.add_fact("id", "plan", result.id, {},
-                  fmt::format(" ({} x {} cells (width x height), {} interior)", result.cols,
+                  fmt::format(", {} x {} cells (width x height), {} interior", result.cols,
                               result.rows, result.interior_cells));
   report.add_fact(
       "status", "status", to_string(result.status), {},

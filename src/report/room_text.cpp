@@ -118,9 +118,9 @@ std::string division_text(const Division& division, std::uint32_t default_cells,
                           double cell_metres) {
   return fmt::format(
       "the plan is one room, because its openings are wider than the default door width of {}; the "
-      "smallest width that divides it, into {}, is --door {}, or {}",
+      "smallest width that divides it, into {}, is {}: --door {}",
       door_text(default_cells, cell_metres), count_text(division.rooms, "room"),
-      division.door_cells, door_text(division.door_cells, cell_metres));
+      door_text(division.door_cells, cell_metres), division.door_cells);
 }
 
 std::string door_suffix(std::optional<std::uint32_t> door_cells, bool is_default,
