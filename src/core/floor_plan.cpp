@@ -7,6 +7,7 @@
 #include <fstream>
 #include <span>
 #include <system_error>
+#include <tuple>
 
 #include "core/cell_statistics.hpp"
 #include "core/npy.hpp"
@@ -44,7 +45,8 @@ std::optional<std::pair<PlanFile, std::string_view>> parse_plan_file_name(std::s
   return std::nullopt;
 }
 
-FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read, bool has_source) {
+FloorPlan read_floor_plan(const NumbersReader& read_numbers,
+                          const std::function<NamedBytes()>& read_mask, bool has_source) {
   FloorPlan plan;
   const auto require_shape_of_domain = [&](const std::string& name, const auto& grid) {
     if (grid.rows == plan.domain.rows && grid.cols == plan.domain.cols) return;
@@ -52,20 +54,17 @@ FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read, bool 
                      " differs from the domain's, " +
                      shape_text(plan.domain.rows, plan.domain.cols));
   };
-  const auto numbers_in = [](const NamedBytes& file) {
-    auto numbers = npy::read_float(file);
-    require_finite_values(numbers, file.name);
-    return numbers;
+  const auto read_finite = [&](PlanFile which, Grid<double>& numbers) {
+    std::string name;
+    std::tie(name, numbers) = read_numbers(which);
+    require_finite_values(numbers, name);
+    return name;
   };
-  plan.domain = numbers_in(read(PlanFile::domain));
-  const NamedBytes mask = read(PlanFile::interior);
+  (void)read_finite(PlanFile::domain, plan.domain);
+  const NamedBytes mask = read_mask();
   plan.interior = npy::read_mask(mask);
   require_shape_of_domain(mask.name, plan.interior);
-  if (has_source) {
-    const NamedBytes source = read(PlanFile::source);
-    plan.source = numbers_in(source);
-    require_shape_of_domain(source.name, plan.source);
-  }
+  if (has_source) require_shape_of_domain(read_finite(PlanFile::source, plan.source), plan.source);
   return plan;
 }
 
@@ -93,8 +92,12 @@ bool has_heat_source_file(const std::filesystem::path& directory, const std::str
 }
 
 FloorPlan load_floor_plan(const std::filesystem::path& directory, const std::string& id) {
+  const auto read_numbers = [&](PlanFile which) {
+    const InputFile file(plan_file(directory, id, which));
+    return std::pair(file.name(), npy::read_float(file.name(), file));
+  };
   return read_floor_plan(
-      [&](PlanFile file) { return read_input_file(plan_file(directory, id, file)); },
+      read_numbers, [&] { return read_input_file(plan_file(directory, id, PlanFile::interior)); },
       has_heat_source_file(directory, id));
 }
 

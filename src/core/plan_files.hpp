@@ -56,8 +56,12 @@ inline constexpr std::uint32_t no_entry = UINT32_MAX;
 /// Returns the files of a plan with their contents.
 [[nodiscard]] std::vector<std::pair<PlanFile, std::string>> encode_plan_files(
     const FloorPlan& plan);
-/// Builds a plan from its files, which `read` returns. Throws as load_floor_plan() does.
-[[nodiscard]] FloorPlan read_floor_plan(const std::function<NamedBytes(PlanFile)>& read,
+/// Reads an array of numbers of a plan, and returns it after the name of its file.
+using NumbersReader = std::function<std::pair<std::string, Grid<double>>(PlanFile)>;
+/// Builds a plan from its arrays of numbers and the bytes of its mask. Throws as load_floor_plan()
+/// does.
+[[nodiscard]] FloorPlan read_floor_plan(const NumbersReader& read_numbers,
+                                        const std::function<NamedBytes()>& read_mask,
                                         bool has_source);
 
 }  // namespace wallheat

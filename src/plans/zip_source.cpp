@@ -166,7 +166,13 @@ class ZipSource final : public PlanSource {
     return read_checking_source(path(), [&] {
       const Files files = files_of(plan);
       const auto read = [&](PlanFile file) { return archive_.read(*files[number_of_file(file)]); };
-      return read_floor_plan(read, files[number_of_file(PlanFile::source)].has_value());
+      const auto read_numbers = [&](PlanFile which) {
+        const NamedBytes file = read(which);
+        return std::pair(file.name, npy::read_float(file));
+      };
+      return read_floor_plan(
+          read_numbers, [&] { return read(PlanFile::interior); },
+          files[number_of_file(PlanFile::source)].has_value());
     });
   }
   [[nodiscard]] Grid<std::uint8_t> interior(const std::string& id,
