@@ -310,6 +310,21 @@ TEST_F(StatusCommandTest, ReportsOnlyLastSessionWithSessionOption) {
   expect_output(75, Mentions({started, "1 plan", "3", "--resume"}), {"--session-exit-status"});
 }
 
+TEST_F(StatusCommandTest, IsClosedAfterRunThatFollowsKilledRunHasStoppedEarly) {
+  write_killed_run();
+  EXPECT_EQ(json()["state"], "killed");
+  const Attributes session{{"started_utc", "2030-01-02T03:09:00.000Z"}, {"shard", ""}};
+  {
+    ResultStore later({file_, OpenMode::resume},
+                      {{"a", "b", "c", "d"}, {{"solver", "jacobi"}}, false}, session);
+    ASSERT_TRUE(later.begin_unless_stopped());
+    store(later, 1, PlanStatus::converged);
+    later.close({{"ended_utc", "2030-01-02T03:10:00.000Z"}}, false);
+  }
+  record_exit_status(75, session.at("started_utc"));
+  EXPECT_EQ(json()["state"], "closed");
+}
+
 TEST_F(StatusCommandTest, ReturnsRecordedExitStatusWithSessionOption) {
   finish(PlanStatus::converged);
   for (const int status : {0, 1, 2, 3, 75}) {
