@@ -86,7 +86,7 @@ class CommandProcess {
   /// because it would be taken for the reply to this request.
   void send(const std::string& id, const std::string& line);
   /// Returns the next line that the program sends: on the descriptor for replies, or on stdout if
-  /// its first line was there. Drops the first lines if more than 1000 are waiting. Throws
+  /// its first line was there. Drops the earliest of more than 1000 lines that wait. Throws
   /// BrokenProgram if the program has ended, if the line is too long, or if `start_limit` has
   /// passed; ProgramNotStartable if the program could not be started.
   [[nodiscard]] std::string receive(std::chrono::seconds start_limit = no_limit);

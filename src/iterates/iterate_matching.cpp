@@ -8,7 +8,6 @@
 #include <cmath>
 #include <functional>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -25,26 +24,6 @@
 #include "wallheat/solver.hpp"
 
 namespace wallheat {
-namespace {
-
-/// Everything that is known about the plans of a CSV and the program that printed it.
-struct Recognition {
-  std::vector<std::string> faults;          ///< of each plan: why it cannot be compared, or empty
-  std::vector<std::int64_t> cells;          ///< interior cells of each plan
-  std::vector<std::vector<Fits>> fits;      ///< by kind and average
-  std::vector<Hypothesis> hypotheses = {};  ///< the best one first
-  std::size_t sound = 0;                    ///< plans without a fault
-  bool is_precise = false;                  ///< the digits of most plans identify single iterates
-  bool has_all_kinds = false;               ///< all kinds of iterations were compared
-
-  [[nodiscard]] std::size_t contradictions(const Hypothesis& of) const {
-    return sound - of.fits.size();
-  }
-  /// Returns the first hypotheses that agree with equally many plans and cannot be excluded.
-  [[nodiscard]] std::span<const Hypothesis> candidates() const;
-  /// Returns true if there is one candidate, no plan contradicts it, and it does not fit by chance.
-  [[nodiscard]] bool is_decided() const;
-};
 
 std::span<const Hypothesis> Recognition::candidates() const {
   if (hypotheses.empty()) return {};
@@ -67,6 +46,8 @@ bool Recognition::is_decided() const {
   const bool is_every = best.rule == nullptr || best.rule->interval == 1;
   return is_precise && best.cost <= 1 && is_every;
 }
+
+namespace {
 
 /// A plan that will be compared with a kind of iteration.
 struct FitTask {
@@ -379,92 +360,6 @@ Table make_hypothesis_table(const Recognition& recognition) {
   return table;
 }
 
-/// Returns the index of the rule of a solve, which checks every sweep.
-std::size_t requested_rule(Norm norm) {
-  const auto quantity = norm == Norm::l2 ? StopRule::Quantity::l2 : StopRule::Quantity::largest;
-  const auto rule = std::ranges::find_if(stop_rules(), [&](const StopRule& each) {
-    return each.quantity == quantity && each.lookahead == 0 && each.interval == 1;
-  });
-  return static_cast<std::size_t>(rule - stop_rules().begin());
-}
-
-/// Beginning of the problem of a plan of which it is unknown whether it is as requested.
-constexpr const char* unknown_problem = "cannot be compared";
-
-/// Returns why the result of a plan is not as requested; an empty string if it is. Its iterations
-/// must be those of the field, if they were reported.
-std::string request_problem(const Recognition& recognition, std::size_t plan,
-                            const std::optional<std::int64_t>& reported,
-                            const SolverOptions& requested) {
-  if (!recognition.faults[plan].empty()) return unknown_problem;
-  const PlanFit& fit = recognition.fits.front().front()[plan];
-  const std::int64_t max_compared = SolveParameters().max_iterations;
-  // The iterates no longer change if they agree up to the last one that is compared.
-  const bool is_fixed_point = fit.agrees && fit.first < fit.last && fit.last == max_compared;
-  if (requested.kind == SolverKind::steady)
-    return recognition.fits.back().front()[plan].agrees || is_fixed_point ? ""
-                                                                          : "not the steady state";
-  const auto [tolerance, max_sweeps, accuracy, norm, spacing] = requested.limits;
-  if (!fit.agrees)
-    return max_sweeps > max_compared
-               ? fmt::format("{}: not one of the first {} iterates", unknown_problem, max_compared)
-               : "not an iterate of the Jacobi method in double precision";
-  const Bracket& stops = fit.tolerances[requested_rule(norm)];
-  if (fit.first > max_sweeps || tolerance > stops.upper) return "more sweeps than requested";
-  if (!stops.contains(tolerance) && max_sweeps > fit.last && !is_fixed_point)
-    return "fewer sweeps than requested";
-  if (!reported || is_fixed_point || fit.contains(*reported)) return "";
-  const std::int64_t difference = *reported - (*reported < fit.first ? fit.first : fit.last);
-  return fmt::format("the reported iterations are {} {} than those of the field",
-                     std::abs(difference), difference < 0 ? "less" : "more");
-}
-
-/// Returns how a program with this hypothesis deviates from the request; an empty string if it
-/// stops as requested, or iterates in another way than the reference.
-std::string request_deviation(const Hypothesis& of, const SolverOptions& requested) {
-  const auto& [tolerance, max_sweeps, accuracy, norm, spacing] = requested.limits;
-  if (of.kind != iteration_kinds().data() || requested.kind == SolverKind::steady) return "";
-  const auto sweeps = of.rule == nullptr ? static_cast<std::int64_t>(of.parameter) : of.limit;
-  if (of.rule == &stop_rules()[requested_rule(norm)] && !of.bracket.contains(tolerance))
-    return fmt::format("the tolerance was {}", of.parameter);
-  const bool has_limit = of.rule == nullptr || of.limit != SolveParameters().max_iterations;
-  return has_limit && sweeps != max_sweeps ? fmt::format("{} sweeps were made", sweeps) : "";
-}
-
-/// Adds whether the results of a result file are as requested. `problems` are those of the plans
-/// with a result.
-void add_request(const ResultCsv& csv, const Recognition& recognition,
-                 const SolverOptions& requested, const std::vector<std::string>& problems,
-                 Report& report) {
-  std::map<std::string, std::size_t> plans_by_problem;
-  for (const std::string& problem : problems)
-    if (!problem.empty()) ++plans_by_problem[problem];
-  for (const MissingResult& plan : csv.missing.value())
-    if (plan.status != PlanStatus::empty) ++plans_by_problem[std::string(to_string(plan.status))];
-  const std::string settings =
-      requested.kind == SolverKind::steady
-          ? "--solver steady"
-          : fmt::format("--tolerance {}, --max-iterations {}{}", requested.limits.tolerance,
-                        requested.limits.max_iterations,
-                        requested.limits.norm == Norm::l2 ? ", --norm l2" : "");
-  std::vector<std::string> reasons;
-  bool is_unknown = true;
-  for (const auto& [problem, plans] : plans_by_problem) {
-    reasons.push_back(count_text(plans, "plan") + ": " + problem);
-    is_unknown = is_unknown && problem.starts_with(unknown_problem);
-  }
-  if (recognition.is_decided() && !is_unknown)
-    if (const auto how = request_deviation(recognition.hypotheses.front(), requested); !how.empty())
-      reasons.insert(reasons.begin(), how);
-  const char* const verdict = reasons.empty() ? "as requested"
-                              : is_unknown    ? "not known to be as requested"
-                                              : "NOT as requested";
-  report.add_json_fact("as_requested", is_unknown && !reasons.empty() ? Value() : reasons.empty());
-  report.add_json_fact("request",
-                       fmt::format("{} ({}){}{}", verdict, settings, reasons.empty() ? "" : ": ",
-                                   fmt::join(reasons, "; ")));
-}
-
 }  // namespace
 
 Report identify_iterates(const ResultCsv& csv, const PlanSource& source,
@@ -477,9 +372,8 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source,
         file, csv.thresholds.above, csv.thresholds.below, Thresholds().above, Thresholds().below));
   const Recognition recognition =
       recognize(csv.plans, source, requested == nullptr ? WallOverrides() : requested->walls);
-  std::vector<std::string> problems(csv.plans.size());
-  for (std::size_t plan = 0; requested != nullptr && plan < problems.size(); ++plan)
-    problems[plan] = request_problem(recognition, plan, csv.plans[plan].iterations, *requested);
+  std::vector<RequestProblem> problems(csv.plans.size());
+  if (requested != nullptr) problems = find_request_problems(recognition, csv, *requested);
   Report report{file};
   report.add_note(verdict_text(recognition, csv.plans));
   Table table{"answers",
@@ -501,7 +395,7 @@ Report identify_iterates(const ResultCsv& csv, const PlanSource& source,
     Table::Row& row = table.rows.emplace_back(Table::Row{id, verdict_on_plan(recognition, plan)});
     row.resize(table.columns.size());
     row[5] = csv.plans[plan].iterations;
-    row[6] = problems[plan].empty() ? Value() : Value(problems[plan]);
+    row[6] = problems[plan].text.empty() ? Value() : Value(problems[plan].text);
     if (!recognition.faults[plan].empty()) continue;
     const PlanFit& fit = find_fit(recognition, plan);
     none += fit.agrees ? 0U : 1U;

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -133,6 +135,42 @@ using Fits = std::vector<PlanFit>;
 [[nodiscard]] std::vector<Hypothesis> find_hypotheses(const IterationKind& kind,
                                                       const Average& average, const Fits& fits,
                                                       std::size_t min_plans);
+
+/// Everything that is known about the plans of a CSV and the program that printed it.
+struct Recognition {
+  std::vector<std::string> faults;          ///< of each plan: why it cannot be compared, or empty
+  std::vector<std::int64_t> cells;          ///< interior cells of each plan
+  std::vector<std::vector<Fits>> fits;      ///< by kind and average
+  std::vector<Hypothesis> hypotheses = {};  ///< the best one first
+  std::size_t sound = 0;                    ///< plans without a fault
+  bool is_precise = false;                  ///< the digits of most plans identify single iterates
+  bool has_all_kinds = false;               ///< all kinds of iterations were compared
+
+  [[nodiscard]] std::size_t contradictions(const Hypothesis& of) const {
+    return sound - of.fits.size();
+  }
+  /// Returns the first hypotheses that agree with equally many plans and cannot be excluded.
+  [[nodiscard]] std::span<const Hypothesis> candidates() const;
+  /// Returns true if there is one candidate, no plan contradicts it, and it does not fit by chance.
+  [[nodiscard]] bool is_decided() const;
+};
+
+/// Why the result of a plan is not as requested by the settings of its file.
+struct RequestProblem {
+  std::string text;         ///< empty if the result is as requested
+  bool is_unknown = false;  ///< the result cannot be compared, so it may be as requested
+  friend auto operator<=>(const RequestProblem&, const RequestProblem&) = default;
+};
+/// Returns the problem of each plan in `csv`. The iterations of a plan must be those of its field,
+/// if they were reported.
+[[nodiscard]] std::vector<RequestProblem> find_request_problems(const Recognition& recognition,
+                                                                const ResultCsv& csv,
+                                                                const SolverOptions& requested);
+/// Adds the facts `as_requested` and `request`, which state whether the results of a result file
+/// are as requested.
+void add_request(const ResultCsv& csv, const Recognition& recognition,
+                 const SolverOptions& requested, const std::vector<RequestProblem>& problems,
+                 Report& report);
 
 /// Returns a report on which iterates the results in a CSV are, for the plans of a source, and
 /// therefore on the program that printed them. The CSV has some of the four columns of the

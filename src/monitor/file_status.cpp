@@ -107,10 +107,7 @@ ShardFileStatus shard_status(const fs::path& file) {
   part.solver = text_in(reader.settings(), "solver", "");
   if (const auto version = text_in(reader.settings(), "solver_version", ""); !version.empty())
     part.solver += ' ' + version;
-  // The journal of a killed run has no end until all plans are solved, but if a later run has
-  // ended, that run has closed the file.
-  const bool last_has_ended = !text_in(part.session, "ended_utc", "").empty();
-  part.state = state_of(reader.closed_cleanly() || last_has_ended, part);
+  part.state = state_of(reader.closed_cleanly(), part);
   part.is_whole = reader.is_compacted();
   if (part.state == RunState::closed) part.run.reset();  // the run is over
   part.shard = shard_of(file, part.session);

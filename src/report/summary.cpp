@@ -504,7 +504,7 @@ std::string solvers_text(const PlansBySolver& solvers, const Attributes& setting
   for (const auto& [solver, plans] : solvers)
     each.push_back(fmt::format("{}{}{}", is_one ? "" : count_text(plans, "plan") + " by ", solver,
                                is_of_settings(solver) ? ": " + command : ""));
-  if (solvers.size() < 2) return fmt::format("{}", fmt::join(each, ""));
+  if (solvers.size() < 2) return each.empty() ? "" : each.front();
   return fmt::format("{} {}: {}", solvers.size(),
                      is_solver_command(solvers.begin()->first) ? "programs" : "solvers",
                      fmt::join(each, ", "));

@@ -120,9 +120,10 @@ OpenMode Preparation::open_mode() const {
 
 ResultFileSpec Preparation::result_file_spec() const {
   ResultFileSpec spec{ids.ids, options.solve.solver.settings(), options.solve.save_fields};
-  if (options.allow_changed_solver || options.solve.solver.kind == SolverKind::command)
-    (options.allow_changed_solver ? spec.accepted_settings : spec.program_settings)
-        .assign(command_identity_settings.begin(), command_identity_settings.end());
+  if (options.solve.solver.kind == SolverKind::command)
+    spec.program_settings.assign(command_identity_settings.begin(),
+                                 command_identity_settings.end());
+  spec.accepts_changed_program = options.allow_changed_solver;
   return spec;
 }
 

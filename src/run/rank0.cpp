@@ -156,7 +156,11 @@ class Rank0 {
     context.new_estimates = [this] { return estimates_->take_new(); };
     context.store = [&](std::span<Event> events, double seconds_left) {
       rows.take(events, monitor_->progress().elapsed_s());
-      store_->require_named();
+      // Not in each call: a thousand jobs of an array may ask the same file server.
+      if (const auto now = Clock::now(); now >= next_name_check_) {
+        next_name_check_ = now + std::chrono::seconds(1);
+        store_->require_named();
+      }
       monitor_->tick(seconds_left);
     };
     context.interrupted = [this] { return stop_requested() || too_many_failures_; };
@@ -332,7 +336,8 @@ class Rank0 {
   LiveStatus live_status_;
   Preparation preparation_;
   std::optional<ResultStore> store_;
-  ResultStore::CloseReport closed_;  // holds the lock
+  Clock::time_point next_name_check_{};  // of the result file
+  ResultStore::CloseReport closed_;      // holds the lock
   SourceDescription source_;
   std::optional<RunMonitor> monitor_;
   std::optional<WorkEstimator> estimates_;

@@ -98,23 +98,23 @@ std::optional<Snapshot> snapshot_to_resume(const fs::path& path, const ResultFil
     Snapshot snapshot(path);
     const FileHeader& header = snapshot.header();
     FileHeader wanted{.settings = plan.settings, .save_fields = plan.save_fields};
-    const auto find_differences = [&](const std::vector<std::string>& accepted) {
-      for (const std::string& name : accepted) {
+    const auto find_differences = [&](bool accepts_changed_program) {
+      for (const std::string& name : plan.program_settings) {
+        if (!accepts_changed_program) break;
         wanted.settings.erase(name);
         if (const auto known = header.settings.find(name); known != header.settings.end())
           wanted.settings.insert(*known);
       }
       return differences(header, "in the file", wanted, "in this run");
     };
-    const auto found = find_differences(plan.accepted_settings);
+    const auto found = find_differences(plan.accepts_changed_program);
     if (!found.empty() && has_no_solved_plan(snapshot)) {
       warnings.push_back(
           path.string() +
           " contains no solved plan; replacing its settings by those of this run: " + found);
       return std::nullopt;
     }
-    if (!found.empty() && !plan.program_settings.empty() &&
-        find_differences(plan.program_settings).empty())
+    if (!found.empty() && find_differences(true).empty())
       throw RunError(
           "the program has changed since " + path.string() + " was written (" +
           changed_parts(header.settings.at("solver_files"), plan.settings.at("solver_files")) +
@@ -340,7 +340,7 @@ void ResultStore::require_named() {
   if (!journal_) return;
   try {
     if (file_->is_named()) return;
-    (void)stat_if_exists(path());
+    (void)stat_if_exists(path());  // throws if the file system does not respond
   } catch (const SystemError& error) {
     if (error.code != ESTALE) return;  // a file system that does not respond has lost nothing
   }

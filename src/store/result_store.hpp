@@ -28,11 +28,11 @@ struct ResultFileSpec {
   StringList ids;       ///< IDs of all plans; row i of the file belongs to ids[i]
   Attributes settings;  ///< everything that affects the results: solver, tolerance, ...
   bool save_fields = false;
-  /// Settings whose value in an existing file is accepted, whatever it is.
-  std::vector<std::string> accepted_settings{};
-  /// Settings that identify the program of a solver command; empty for other solvers. If only they
-  /// differ from those of an existing file, the error message names the files of the program.
+  /// Settings that identify the program of a solver command. If only they differ from those of an
+  /// existing file, the error message names the files of the program.
   std::vector<std::string> program_settings{};
+  bool accepts_changed_program =
+      false;  ///< the values of `program_settings` in a file are accepted
 };
 
 /// Returns name and version of the HDF5 library, for provenance.

@@ -247,8 +247,9 @@ std::uint64_t Snapshot::bytes() const {
 }
 
 bool Snapshot::ended_cleanly() const {
-  return std::all_of(journals_.begin(), journals_.end(),
-                     [](const JournalReader& journal) { return journal.ended_cleanly(); });
+  // The journal of a killed session has no end until a compaction, but a later session that has
+  // ended has closed the file.
+  return journals_.empty() || journals_.back().ended_cleanly();
 }
 
 /// Returns true if a row of the file has a field or rooms that only a journal contains. If no
